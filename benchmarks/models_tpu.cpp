@@ -23,7 +23,7 @@ models::Tpu& tpu_v3() {
 }
 
 trace::Trace one_op(trace::OpKind kind, const std::vector<std::vector<std::int64_t>>& inputs,
-                    std::vector<std::int64_t> output, std::map<std::string, trace::Attribute> attributes) {
+                    std::vector<std::int64_t> output, trace::Attributes attributes) {
     trace::Trace trace;
     trace::Op op;
     op.kind = kind;
@@ -54,9 +54,8 @@ trace::Trace cube(std::int64_t size, trace::ElementType type = trace::ElementTyp
 trace::Trace bias_gelu() {
     return one_op(
         trace::OpKind::elementwise, {{2048, 3072}, {3072}}, {2048, 3072},
-        {{"expression",
-          std::string(
-              "t0 = x0 + x1; y0 = 0.5 * t0 * (1 + tanh(0.79788456 * (t0 + 0.044715 * t0 * t0 * t0)))")}});
+        {{keys::elementwise.expression,
+          "t0 = x0 + x1; y0 = 0.5 * t0 * (1 + tanh(0.79788456 * (t0 + 0.044715 * t0 * t0 * t0)))"}});
 }
 
 void tpu_timing(benchmark::State& state, const trace::Trace& trace) {

@@ -52,7 +52,7 @@ Coverage coverage_of(const trace::Trace& trace) {
         } else if (op.kind == trace::OpKind::unknown) {
             coverage.unknown += time;
         } else {
-            (op.attributes.contains("assumed") ? coverage.estimated : coverage.understood) += time;
+            (op.has(keys::any.assumed) ? coverage.estimated : coverage.understood) += time;
         }
     }
     return coverage;
@@ -174,7 +174,7 @@ std::string unknown_text(const trace::Trace& trace) {
         Stranger& stranger = strangers[op.kernel_name.empty() ? op.name : op.kernel_name];
         ++stranger.count;
         stranger.measured_us += op.measured_us.value_or(0);
-        if (stranger.reason.empty()) stranger.reason = op.text("reason");
+        if (stranger.reason.empty()) stranger.reason = op.get(keys::any.reason);
     }
     if (strangers.empty()) return {};
     std::vector<std::pair<std::string, Stranger>> order(strangers.begin(), strangers.end());

@@ -7,7 +7,7 @@
 
 #include "isa/common/error.h"
 #include "sim/config/peak.h"
-#include "workloads/trace/products.h"
+#include "workloads/trace/trace.h"
 #include "workloads/zoo/registry.h"
 
 namespace heddle::sim {
@@ -88,10 +88,10 @@ void check_trace(const trace::Trace& trace, const trace::Trace& whole, const Par
     std::set<std::string> groups;
     double dropped = 0, mixtures = 0;
     for (const trace::Op& op : trace.ops) {
-        if (op.kind == trace::OpKind::collective) groups.insert(op.text("group"));
+        if (op.kind == trace::OpKind::collective) groups.insert(op.get(keys::collective.group));
         if (op.kind != trace::OpKind::expert_slots) continue;
         ++mixtures;
-        dropped += op.real("dropped", 0);
+        dropped += op.get(keys::expert_slots.dropped);
     }
     const auto need = [&](const char* group, std::int64_t count, const char* option) {
         if (count > 1 && !groups.contains(group))

@@ -47,7 +47,7 @@ double peak_rate(const models::gpu::GpuConfig& gpu, unsigned bytes) {
 double ClosedForm::product(const Trace& trace, const Op& op) {
     const Tensor& a = trace.tensor(op.inputs[0]);
     const Tensor& y = trace.tensor(op.outputs[0]);
-    const bool ta = op.integer("transpose_a", 0) != 0, tb = op.integer("transpose_b", 0) != 0;
+    const bool ta = op.get(keys::matmul.transpose_a) != 0, tb = op.get(keys::matmul.transpose_b) != 0;
     if (a.shape.size() < 2 || y.shape.size() < 2) return 0;
     GemmQuestion question;
     question.m = static_cast<std::uint32_t>(y.shape[y.shape.size() - 2]);
@@ -56,7 +56,7 @@ double ClosedForm::product(const Trace& trace, const Op& op) {
     for (std::size_t i = 0; i + 2 < y.shape.size(); ++i)
         question.batch *= static_cast<std::uint32_t>(y.shape[i]);
     question.type = a.type;
-    if (op.text("compute_type") == "tf32") question.type = trace::ElementType::tf32;
+    if (op.get(keys::any.compute_type) == "tf32") question.type = trace::ElementType::tf32;
     question.transpose_a = ta;
     question.transpose_b = tb;
     const models::gpu::GpuConfig& gpu = hardware_.gpu();
@@ -78,25 +78,20 @@ OpTime ClosedForm::time_of(const Trace& trace, const Op& op) {
     const double launch = gpu.launch.before + gpu.launch.after;
     const double bytes = trace::bytes_moved(trace, op);
     OpTime time;
-    switch (op.kind) {
-        case OpKind::collective:
-            return time;
-        case OpKind::matmul:
-            time.launches = 1;
-            time.seconds = product(trace, op);
-            if (time.seconds > 0) return time;
-            break;
-        case OpKind::attention:
-        case OpKind::attention_grad: {
-            time.launches = op.kind == OpKind::attention ? 1 : 3;
-            const double part = op.kind == OpKind::attention ? config_.attention : config_.attention_gradient;
-            const double rate = part * peak_rate(gpu, trace::bytes_of(trace.tensor(op.inputs[0]).type));
-            time.seconds = launch + std::max(trace::floating_point_operations(trace, op) / rate,
-                                             bytes / (config_.memory * gpu.hbm.bandwidth));
-            return time;
-        }
-        default:
-            break;
+    if (op.kind == OpKind::collective) return time;
+    if (op.kind == OpKind::matmul) {
+        time.launches = 1;
+        time.seconds = product(trace, op);
+        if (time.seconds > 0) return time;
+    }
+    if (trace::is_attention(op.kind)) {
+        const bool forward = trace::matrix_work(op.kind) == trace::MatrixWork::attention;
+        time.launches = forward ? 1 : 3;
+        const double part = forward ? config_.attention : config_.attention_gradient;
+        const double rate = part * peak_rate(gpu, trace::bytes_of(trace.tensor(op.inputs[0]).type));
+        time.seconds = launch + std::max(trace::floating_point_operations(trace, op) / rate,
+                                         bytes / (config_.memory * gpu.hbm.bandwidth));
+        return time;
     }
     if (op.phase == trace::Phase::optimizer) {
         time.seconds = bytes / (config_.optimizer_memory * gpu.hbm.bandwidth);

@@ -24,13 +24,13 @@ std::vector<TimedSegment> time_segments(const trace::Trace& trace,
         t.weights_only = segment.weights_only;
         if (segment.collective) {
             const trace::Op& op = trace.ops[segment.ops[0]];
-            const std::string kind = op.text("collective");
+            const std::string kind = op.get(keys::collective.collective);
             if (kind == "none") continue;
             t.collective = true;
             t.kind = exchange_from_name(kind);
-            t.slot = slot_of(op.text("group"));
-            t.bytes = static_cast<double>(op.integer("bytes", 0));
-            t.beside = op.integer("beside", 0) != 0;
+            t.slot = slot_of(op.get(keys::collective.group));
+            t.bytes = static_cast<double>(op.get(keys::collective.bytes));
+            t.beside = op.get(keys::collective.overlaps) != 0;
         } else {
             for (const trace::OpId id : segment.ops) {
                 t.device += times[id].seconds;

@@ -43,9 +43,9 @@ trace::Trace trace_of(const GemmQuestion& question) {
         question.transpose_b ? matrix("b", n, k, TensorRole::parameter)
                              : matrix("b", k, n, TensorRole::parameter)};
     op.outputs = {matrix("d", m, n, TensorRole::activation)};
-    op.attributes["transpose_a"] = std::int64_t{question.transpose_a};
-    op.attributes["transpose_b"] = std::int64_t{question.transpose_b};
-    if (question.type == trace::ElementType::tf32) op.attributes["compute_type"] = std::string("tf32");
+    op.set(keys::matmul.transpose_a, question.transpose_a);
+    op.set(keys::matmul.transpose_b, question.transpose_b);
+    if (question.type == trace::ElementType::tf32) op.set(keys::any.compute_type, "tf32");
     trace.add(std::move(op));
     return trace;
 }

@@ -60,8 +60,8 @@ trace::Trace trace_of(const TpuGemmQuestion& q) {
     op.inputs = {q.transpose_a ? add("A", q.a, q.k, q.m) : add("A", q.a, q.m, q.k),
                  q.transpose_b ? add("B", q.b, q.n, q.k) : add("B", q.b, q.k, q.n)};
     op.outputs = {add("D", result_type_of(q), q.m, q.n)};
-    op.attributes["transpose_a"] = std::int64_t{q.transpose_a};
-    op.attributes["transpose_b"] = std::int64_t{q.transpose_b};
+    op.set(keys::matmul.transpose_a, q.transpose_a);
+    op.set(keys::matmul.transpose_b, q.transpose_b);
     trace.add(std::move(op));
     trace.check();
     return trace;

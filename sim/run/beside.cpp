@@ -8,17 +8,17 @@ namespace {
 /// Bytes that each device writes to others. A ring of n passes a reduction on in n - 1 of n parts, and its
 /// result in as many again; of what is sent to all, one part in n stays.
 double bytes_written(const trace::Op& op) {
-    const std::string kind = op.text("collective");
-    const std::int64_t ranks = op.integer("ranks", 0);
+    const std::string kind = op.get(keys::collective.collective);
+    const std::int64_t ranks = op.get(keys::collective.ranks);
     const double others = ranks > 1 ? static_cast<double>(ranks - 1) / static_cast<double>(ranks) : 1;
     const double passes = kind == "all_reduce"                      ? 2 * others
                           : kind == "broadcast" || kind == "reduce" ? 1
                                                                     : others;
-    return passes * op.real("bytes", 0);
+    return passes * op.real(keys::collective.bytes);
 }
 
 bool writes_first(const trace::Op& op) {
-    const std::string kind = op.text("collective");
+    const std::string kind = op.get(keys::collective.collective);
     return kind == "send_receive" || kind == "all_to_all";
 }
 
@@ -42,7 +42,7 @@ std::vector<PeerWrites> peer_writes(const trace::Trace& trace) {
     std::map<std::string, double> quickest;
     for (const trace::Op& op : trace.ops)
         if (op.kind == trace::OpKind::collective) {
-            double& best = quickest[op.text("collective")];
+            double& best = quickest[op.get(keys::collective.collective)];
             best = std::max(best, rate_of(op));
         }
     std::vector<PeerWrites> writes(trace.ops.size());
@@ -50,7 +50,7 @@ std::vector<PeerWrites> peer_writes(const trace::Trace& trace) {
         const trace::Op& op = trace.ops[id];
         const double rate = op.kind == trace::OpKind::collective ? rate_of(op) : 0;
         if (rate <= 0) continue;
-        const double best = quickest[op.text("collective")], part = rate / best;
+        const double best = quickest[op.get(keys::collective.collective)], part = rate / best;
         writes[id] = writes_first(op) ? PeerWrites{best, 0, part} : PeerWrites{best, 1 - part, 1};
     }
     return writes;
@@ -67,7 +67,7 @@ StreamWork collective_work(const trace::Op& op, double time_us, const PeerWrites
     work.writes_from = writes.from;
     work.writes_until = writes.until;
     if (device.sms > 0)
-        work.holds = std::min(1.0, static_cast<double>(op.integer("thread_blocks", 0)) / device.sms);
+        work.holds = std::min(1.0, static_cast<double>(op.get(keys::collective.thread_blocks)) / device.sms);
     return work;
 }
 
@@ -93,8 +93,8 @@ double RecordedNeighbours::time_beside(trace::OpId op,
         StreamWork work;
     };
     std::vector<Started> started;
-    const std::vector<std::int64_t> neighbours = trace_.ops[op].integers("beside"),
-                                    since = trace_.ops[op].integers("beside_start_ns");
+    const std::vector<std::int64_t> neighbours = trace_.ops[op].get(keys::any.beside),
+                                    since = trace_.ops[op].get(keys::any.beside_start_ns);
     for (std::size_t i = 0; i < neighbours.size(); ++i) {
         const std::int64_t neighbour = neighbours[i];
         if (neighbour < 0 || static_cast<std::size_t>(neighbour) >= trace_.ops.size()) continue;

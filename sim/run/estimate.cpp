@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workloads/trace/products.h"
+#include "workloads/trace/trace.h"
 
 namespace heddle::sim {
 namespace {

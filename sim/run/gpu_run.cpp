@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -22,7 +23,7 @@
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
-#include "workloads/trace/products.h"
+#include "workloads/trace/trace.h"
 #include "workloads/trace/turns.h"
 
 namespace heddle::sim {
@@ -52,27 +53,33 @@ double bytes_of(const program::GpuProgram& program, const PlannedLaunch& planned
     return bytes;
 }
 
+/// Rough figures of kernels, by trace::MatrixWork.
+struct MatrixRates {
+    double flops_for_one;  ///< of cost: measured; attention has more instructions for a FLOP than products
+    double tensor_rate;  ///< part of the tensor cores' peak that large kernels reach; attention: fitted to a
+                         ///< GPT-2 step
+};
+constexpr std::array<MatrixRates, 4> kMatrixRates{{{2500, 0.7}, {2500, 0.7}, {1200, 0.3}, {600, 0.15}}};
+
+const MatrixRates& rates_of(const trace::Op& op) {
+    return kMatrixRates.at(static_cast<std::size_t>(trace::matrix_work(op.kind)));
+}
+
 /// A rough idea of how long a kernel takes to simulate, to start the longest first and to show progress.
 double expected_cost(const program::GpuProgram& program, const PlannedLaunch& planned,
                      const trace::Trace& trace) {
     const trace::Op& op = trace.ops[planned.launch->op];
-    // Measured: attention has more instructions for a FLOP than products.
-    const double flops_for_one = op.kind == trace::OpKind::attention_grad ? 600
-                                 : op.kind == trace::OpKind::attention    ? 1200
-                                                                          : 2500;
     return 1000 + bytes_of(program, planned) / 64 +
-           (trace::is_product(op.kind) ? trace::floating_point_operations(trace, op) / flops_for_one : 0);
+           (trace::is_product(op.kind)
+                ? trace::floating_point_operations(trace, op) / rates_of(op).flops_for_one
+                : 0);
 }
 
 /// What a launch takes, roughly, at the highest clock: the first guess of the governor.
 LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProgram& program,
                                const PlannedLaunch& planned, const models::gpu::GpuConfig& config) {
     constexpr double kMemoryRate = 0.85;  // part of the peak that large kernels reach
-    // The same of tensor cores. Attention: fitted to a GPT-2 step.
     const trace::Op& op = trace.ops[planned.launch->op];
-    const double rate = op.kind == trace::OpKind::attention_grad ? 0.15
-                        : op.kind == trace::OpKind::attention    ? 0.3
-                                                                 : 0.7;
     constexpr double kBesideTensor =
         1.13;  // energy of operands on their way: fitted to products of a GPT-2 block
     constexpr double kBesideDram = 10e-12;                    // J for a byte in L2, L1 and registers
@@ -84,7 +91,7 @@ LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProg
     estimate.turns = trace::turns_of(op);
     estimate.cost = expected_cost(program, planned, trace);
     estimate.fixed_seconds = config.launch.before + bytes / (kMemoryRate * config.hbm.bandwidth);
-    estimate.cycles = flops / (2 * macs * rate);
+    estimate.cycles = flops / (2 * macs * rates_of(op).tensor_rate);
     estimate.fixed_joules = bytes * config.power.dram_byte;
     estimate.joules =
         relative * relative *
@@ -470,7 +477,8 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         } else if (!op_lowering.unsupported.empty()) {
             outcome.copy = op.kind == trace::OpKind::host_copy;
             outcome.blocks_host =
-                outcome.copy && op.integer("blocking", op.text("direction") == "device_to_host" ? 1 : 0) != 0;
+                outcome.copy && op.get(keys::host_copy.blocking,
+                                       op.get(keys::host_copy.direction) == "device_to_host" ? 1 : 0) != 0;
             outcome.kernels.push_back(estimate_on_gpu(trace, op, config, op_lowering.unsupported));
         } else if (op_lowering.launch_count == 0) {
             outcome.view = true;

@@ -35,7 +35,8 @@ double terms(const trace::Trace& trace, const trace::Op& op) {
     const trace::Tensor& a = trace.tensor(op.inputs[0]);
     switch (op.kind) {
         case trace::OpKind::matmul:
-            return static_cast<double>(a.shape[a.shape.size() - (op.integer("transpose_a", 0) != 0 ? 2 : 1)]);
+            return static_cast<double>(
+                a.shape[a.shape.size() - (op.get(keys::matmul.transpose_a) != 0 ? 2 : 1)]);
         case trace::OpKind::convolution:
         case trace::OpKind::convolution_data_grad:
         case trace::OpKind::convolution_weight_grad:

@@ -166,7 +166,8 @@ std::string name_of(Fidelity fidelity) {
 std::string describe_op(const trace::Trace& trace, const trace::Op& op) {
     std::string kind = trace::name_of(op.kind);
     if (op.kind == trace::OpKind::collective) {
-        return fmt::format("{} {} bytes", op.text("collective", "collective"), op.integer("bytes", 0));
+        return fmt::format("{} {} bytes", op.get(keys::collective.collective, "collective"),
+                           op.get(keys::collective.bytes));
     }
     // What nobody understands is told by its name, which says why, where no recorded time stands in for it.
     if (op.kind == trace::OpKind::unknown && !op.measured_us && !op.name.empty()) return kind + " " + op.name;
@@ -174,8 +175,8 @@ std::string describe_op(const trace::Trace& trace, const trace::Op& op) {
     const trace::Tensor& out = trace.tensor(op.outputs.empty() ? op.inputs[0] : op.outputs[0]);
     if (op.kind == trace::OpKind::matmul && op.inputs.size() >= 2) {
         const trace::Tensor& a = trace.tensor(op.inputs[0]);
-        const bool transpose_a = op.integer("transpose_a", 0) != 0,
-                   transpose_b = op.integer("transpose_b", 0) != 0;
+        const bool transpose_a = op.get(keys::matmul.transpose_a) != 0,
+                   transpose_b = op.get(keys::matmul.transpose_b) != 0;
         if (a.shape.size() >= 2 && out.shape.size() >= 2) {
             const std::int64_t k = a.shape[a.shape.size() - (transpose_a ? 2 : 1)];
             std::string batch;

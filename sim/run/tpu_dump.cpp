@@ -32,7 +32,7 @@ std::optional<Product> product_of(const trace::Trace& trace, const trace::Op& op
     if (op.kind == trace::OpKind::matmul) {
         const trace::Tensor& b = trace.tensor(op.inputs.at(1));
         if (b.shape.size() < 2) return std::nullopt;
-        const bool turned = op.integer("transpose_b", 0) != 0;
+        const bool turned = op.get(keys::matmul.transpose_b) != 0;
         product.depth = extent(b.shape[b.shape.size() - (turned ? 1 : 2)]);
         product.columns = extent(b.shape[b.shape.size() - (turned ? 2 : 1)]);
         for (std::size_t axis = 0; axis + 2 < b.shape.size(); ++axis)
@@ -42,7 +42,7 @@ std::optional<Product> product_of(const trace::Trace& trace, const trace::Op& op
         product.weight_bytes = b.bytes();
         return product;
     }
-    if (op.kind == trace::OpKind::convolution && op.integer("groups", 1) == 1) {
+    if (op.kind == trace::OpKind::convolution && op.get(keys::convolution.groups) == 1) {
         const trace::Tensor& w = trace.tensor(op.inputs.at(1));
         product.columns = extent(w.shape.at(0));
         product.depth = extent(w.elements()) / std::max<std::uint64_t>(1, product.columns);

@@ -1,7 +1,7 @@
 #include "sim/run/tpu_options.h"
 
 #include "isa/common/error.h"
-#include "workloads/trace/products.h"
+#include "workloads/trace/trace.h"
 
 namespace heddle::sim {
 

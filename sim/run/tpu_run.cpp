@@ -52,7 +52,7 @@ struct AttributeText {
 std::string op_key(const trace::Trace& trace, const trace::Op& op, const std::set<std::uint64_t>& common) {
     std::string key = trace::name_of(op.kind) + "\n";
     for (const auto& [name, value] : op.attributes)
-        if (name != trace::kTurns) key += name + "=" + std::visit(AttributeText{}, value) + "\n";
+        if (name != keys::any.turns) key += name + "=" + std::visit(AttributeText{}, value) + "\n";
     std::map<std::uint64_t, std::size_t> storages;
     const auto add = [&](const char* side, const std::vector<trace::TensorId>& ids) {
         for (const trace::TensorId id : ids) {

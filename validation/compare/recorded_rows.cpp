@@ -32,14 +32,14 @@ struct Recording {
 Op softmax() {
     Op op;
     op.kind = OpKind::softmax;
-    op.attributes["form"] = std::string("three_reads");
+    op.set(keys::softmax.form, "three_reads");
     return op;
 }
 
 Op layer_norm() {
     Op op;
     op.kind = OpKind::layer_norm;
-    op.attributes["compiled"] = std::int64_t{1};
+    op.set(keys::layer_norm.compiled, 1);
     return op;
 }
 
@@ -47,11 +47,11 @@ Op layer_norm() {
 Op gelu() {
     Op op;
     op.kind = OpKind::elementwise;
-    op.attributes["expression"] =
-        std::string("y0 = 0.5 * x0 * (1 + tanh(0.7978845608028654 * (x0 + 0.044715 * x0 * x0 * x0)))");
-    op.attributes["vector_width"] = std::int64_t{8};
-    op.attributes["elements_per_thread"] = std::int64_t{8};
-    op.attributes["threads"] = std::int64_t{128};
+    op.set(keys::elementwise.expression,
+           "y0 = 0.5 * x0 * (1 + tanh(0.7978845608028654 * (x0 + 0.044715 * x0 * x0 * x0)))");
+    op.set(keys::any.vector_width, 8);
+    op.set(keys::any.elements_per_thread, 8);
+    op.set(keys::any.threads, 128);
     return op;
 }
 

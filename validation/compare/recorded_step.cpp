@@ -120,7 +120,7 @@ RecordedStep compare_recorded_step(const trace::Trace& trace, const std::string&
     const sim::RecordedNeighbours neighbours(trace, sim::shared_device(hardware));
     for (RecordedOp& op : recorded_ops(result)) {
         op.simulated_us = neighbours.time_beside(op.first->op, op.kernels);
-        op.beside = !trace.ops[op.first->op].integers("beside").empty();
+        op.beside = !trace.ops[op.first->op].get(keys::any.beside).empty();
         account(op, step);
         const sim::KernelResult& first = *op.first;
         const std::string kernel = without_arguments(first.recorded_kernel);

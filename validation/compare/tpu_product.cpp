@@ -34,7 +34,7 @@ std::vector<Output> product(const models::TpuConfig& device, std::uint64_t m, st
     op.kind = trace::OpKind::matmul;
     op.inputs = {add_tensor(trace, "a", input, m, k), add_tensor(trace, "b", input, n, k)};
     op.outputs = {add_tensor(trace, "d", output, m, n)};
-    op.attributes["transpose_b"] = std::int64_t{1};
+    op.set(keys::matmul.transpose_b, 1);
     const trace::TensorId result = op.outputs[0], first = op.inputs[0], second = op.inputs[1];
     trace.add(std::move(op));
     const target::TpuTarget target = models::target_of(device);

@@ -89,11 +89,11 @@ trace::Trace trace_of(const ConvolutionNet& net, const ConvolutionLayer& layer) 
     op.inputs = {add({net.batch, size, size, layer.channels}),
                  add({layer.filters, window, window, layer.channels})};
     op.outputs = {add({net.batch, size, size, layer.filters})};
-    op.attributes["layout"] = std::string("nhwc");
-    op.attributes["strides"] = std::vector<std::int64_t>{1, 1};
-    op.attributes["padding"] = std::vector<std::int64_t>{window / 2, window / 2};
-    op.attributes["dilation"] = std::vector<std::int64_t>{1, 1};
-    op.attributes["groups"] = std::int64_t{1};
+    op.set(keys::convolution.layout, "nhwc");
+    op.set(keys::convolution.strides, {1, 1});
+    op.set(keys::convolution.padding, {window / 2, window / 2});
+    op.set(keys::convolution.dilation, {1, 1});
+    op.set(keys::convolution.groups, 1);
     trace.add(std::move(op));
     return trace;
 }

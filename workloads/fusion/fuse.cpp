@@ -24,8 +24,8 @@ using trace::TensorId;
 
 /// What an elementwise op computes: its expression, or what stands for one. Nothing for other ops.
 std::optional<Expression> expression_of(const trace::Trace& trace, const Op& op) {
-    if (op.kind == OpKind::elementwise) return expression::parse(op.text("expression"));
-    if (op.kind == OpKind::copy && !op.attributes.contains("permutation") &&
+    if (op.kind == OpKind::elementwise) return expression::parse(op.get(keys::elementwise.expression));
+    if (op.kind == OpKind::copy && !op.has(keys::copy.permutation) &&
         trace.tensor(op.inputs.at(0)).shape == trace.tensor(op.outputs.at(0)).shape)
         return expression::parse("y0 = x0");
     return std::nullopt;
@@ -35,8 +35,8 @@ std::optional<Expression> expression_of(const trace::Trace& trace, const Op& op)
 /// offsets) keep an op as it is. Those that say in which turn it is are the same for all of a group.
 bool has_plain_attributes(const Op& op) {
     return std::all_of(op.attributes.begin(), op.attributes.end(), [](const auto& attribute) {
-        return attribute.first == "expression" || attribute.first == "scalars" ||
-               attribute.first == trace::kTurns;
+        return attribute.first == keys::elementwise.expression ||
+               attribute.first == keys::elementwise.scalars || attribute.first == keys::any.turns;
     });
 }
 
@@ -98,12 +98,12 @@ class Fuser {
         if (op.kind != OpKind::reduce || !op.kernel_name.empty() || op.inputs.size() != 1 ||
             op.outputs.size() != 1)
             return false;
-        const std::string reduction = op.text("reduction");
-        if (reduction == "norm2" || op.integer("argument", 0) != 0 || op.attributes.contains("expression"))
+        const std::string reduction = op.get(keys::reduce.reduction);
+        if (reduction == "norm2" || op.get(keys::reduce.argument) != 0 || op.has(keys::reduce.expression))
             return false;
         return std::all_of(op.attributes.begin(), op.attributes.end(), [](const auto& attribute) {
-            return attribute.first == "reduction" || attribute.first == "axes" ||
-                   attribute.first == trace::kTurns;
+            return attribute.first == keys::reduce.reduction || attribute.first == keys::reduce.axes ||
+                   attribute.first == keys::any.turns;
         });
     }
 
@@ -226,7 +226,7 @@ class Fuser {
                 continue;
             }
             const Expression e = *expression_of(trace_, op);
-            const std::vector<double> own = op.reals("scalars");
+            const std::vector<double> own = op.get(keys::reduce.scalars);
             std::vector<int> nodes;
             for (const expression::Node& node : e.nodes) {
                 const auto operand = [&](int n) { return n < 0 ? -1 : nodes[static_cast<std::size_t>(n)]; };
@@ -285,9 +285,9 @@ class Fuser {
         op.name = first.name + " ... " + last.name;
         op.inputs = inputs;
         op.outputs = results;
-        op.attributes["expression"] = expression::to_text(e);
-        op.attributes.erase("scalars");
-        if (!scalars.empty()) op.attributes["scalars"] = scalars;
+        op.set(keys::reduce.expression, expression::to_text(e));
+        op.attributes.erase(keys::reduce.scalars);
+        if (!scalars.empty()) op.set(keys::reduce.scalars, scalars);
         if (!reduction) op.kind = OpKind::elementwise;
         op.dependencies.clear();
         op.host_us.reset();
@@ -308,8 +308,9 @@ class Fuser {
         const std::vector<TensorId> inputs = inputs_of(group);
         const bool whole = std::any_of(inputs.begin(), inputs.end(),
                                        [&](TensorId id) { return trace_.tensor(id).shape == shape; });
-        const bool scalars = std::any_of(group.members.begin(), group.members.end(),
-                                         [&](OpId m) { return !trace_.ops[m].reals("scalars").empty(); });
+        const bool scalars = std::any_of(group.members.begin(), group.members.end(), [&](OpId m) {
+            return !trace_.ops[m].get(keys::elementwise.scalars).empty();
+        });
         return whole && !scalars;
     }
 

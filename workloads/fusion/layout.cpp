@@ -80,9 +80,8 @@ class LayoutRewriter {
         copy.stream = beside.stream;
         copy.inputs = {from};
         copy.outputs = {to};
-        copy.attributes["permutation"] = order;
-        if (const auto turns = beside.attributes.find(trace::kTurns); turns != beside.attributes.end())
-            copy.attributes.insert(*turns);
+        copy.set(keys::copy.permutation, order);
+        copy.attributes.copy(keys::any.turns, beside.attributes);
         copy.dependencies = now(beside.dependencies);
         result_.add(std::move(copy));
         ++transposes_;
@@ -173,14 +172,14 @@ class LayoutRewriter {
 
     /// What else changes in an op whose images have channels last now.
     void adapt(const Op& op, Op& changed) {
-        if (slides(op)) changed.attributes["layout"] = std::string("nhwc");
+        if (slides(op)) changed.set(keys::convolution.layout, "nhwc");
         const auto axes = axes_of(op);
-        if (op.kind == OpKind::concat) changed.attributes["axis"] = moved(op.integer("axis", 0), axes);
-        if (op.kind == OpKind::reduce && op.attributes.contains("axes")) {
+        if (op.kind == OpKind::concat) changed.set(keys::concat.axis, moved(op.get(keys::concat.axis), axes));
+        if (op.kind == OpKind::reduce && op.has(keys::reduce.axes)) {
             Shape moved_axes;
-            for (const std::int64_t axis : op.integers("axes")) moved_axes.push_back(moved(axis, axes));
+            for (const std::int64_t axis : op.get(keys::reduce.axes)) moved_axes.push_back(moved(axis, axes));
             std::sort(moved_axes.begin(), moved_axes.end());
-            changed.attributes["axes"] = moved_axes;
+            changed.set(keys::reduce.axes, moved_axes);
         }
         if (!is_batch_norm(op.kind)) return;
         // A row for each pixel.
@@ -200,7 +199,7 @@ class LayoutRewriter {
         const TensorId from = op.inputs.at(0), to = op.outputs.at(0);
         if (!is_image(layout_.shape(from)) || layout_.is_assigned(from) == layout_.is_assigned(to))
             return false;
-        const Shape order = op.integers("permutation");
+        const Shape order = op.get(keys::copy.permutation);
         if (order != (layout_.is_assigned(from) ? to_last(layout_.shape(from).size())
                                                 : to_first(layout_.shape(from).size())))
             return false;

@@ -131,7 +131,7 @@ void LayoutAssignment::find_candidates() {
 }
 
 bool LayoutAssignment::asks(const Op& op) const {
-    if (!slides(op) || op.text("layout", "nchw") != "nchw" || has_views(op)) return false;
+    if (!slides(op) || op.get(keys::convolution.layout) != "nchw" || has_views(op)) return false;
     bool matters = false;
     for (const std::vector<TensorId>* const list : {&op.inputs, &op.outputs}) {
         for (std::size_t k = 0; k < list->size(); ++k) {
@@ -162,7 +162,7 @@ void LayoutAssignment::seed(const Op& op) {
     if (asks(op)) assign(op);
     // A program's own transposes between its images and those that a convolution reads or writes.
     if (op.kind != OpKind::copy || op.attributes.size() != 1 || !is_image(shape(op.inputs.at(0)))) return;
-    const Shape order = op.integers("permutation");
+    const Shape order = op.get(keys::copy.permutation);
     const std::size_t axes = shape(op.inputs[0]).size();
     if (order == to_last(axes) && beside_window(op.outputs[0], true)) assign_one(op.inputs[0]);
     if (order == to_first(axes) && beside_window(op.inputs[0], false)) assign_one(op.outputs[0]);
@@ -197,11 +197,12 @@ bool LayoutAssignment::follows(const Op& op) const {
     if (has_views(op)) return false;
     switch (op.kind) {
         case OpKind::elementwise:
-            return maps(op, shape(op.outputs.at(0))) && !counts_elements(op.text("expression"));
+            return maps(op, shape(op.outputs.at(0))) &&
+                   !counts_elements(op.get(keys::elementwise.expression));
         case OpKind::copy:
             return is_plain_copy(trace_, op) && maps(op, shape(op.inputs[0]));
         case OpKind::fill:
-            return op.real("step", 0) == 0 && maps(op, shape(op.outputs.at(0)));
+            return op.get(keys::fill.step) == 0 && maps(op, shape(op.outputs.at(0)));
         case OpKind::batch_norm:
         case OpKind::batch_norm_grad:
             return is_image(shape(op.inputs.at(0)));
@@ -243,16 +244,16 @@ bool LayoutAssignment::pays(const Op& op, std::size_t axes) const {
 /// Axes that are left keep their order.
 bool LayoutAssignment::reduces(const Op& op) const {
     const Shape& whole = shape(op.inputs.at(0));
-    if (!is_image(whole) || op.integer("argument", 0) != 0) return false;
-    if (op.attributes.contains("expression") && counts_elements(op.text("expression"))) return false;
+    if (!is_image(whole) || op.get(keys::reduce.argument) != 0) return false;
+    if (op.has(keys::reduce.expression) && counts_elements(op.get(keys::reduce.expression))) return false;
     for (const TensorId id : op.inputs) {
         if (shape(id).size() > whole.size()) return false;
         const Shape all = padded(shape(id), whole.size());
         if (all != whole && !lies_both_ways(all)) return false;
     }
     if (!pays(op, whole.size())) return false;
-    if (!op.attributes.contains("axes")) return true;
-    const Shape axes = op.integers("axes");
+    if (!op.has(keys::reduce.axes)) return true;
+    const Shape axes = op.get(keys::reduce.axes);
     const auto left = [&](std::int64_t axis) {
         return std::find(axes.begin(), axes.end(), axis) == axes.end();
     };

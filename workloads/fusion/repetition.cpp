@@ -18,7 +18,7 @@ using trace::TensorId;
 
 /// Random numbers are drawn anew by each op.
 bool draws_numbers(const Op& op) {
-    const expression::Expression e = expression::parse(op.text("expression"));
+    const expression::Expression e = expression::parse(op.get(keys::elementwise.expression));
     return std::any_of(e.nodes.begin(), e.nodes.end(), [](const expression::Node& node) {
         return node.op == expression::Operator::random || node.op == expression::Operator::philox;
     });
@@ -88,7 +88,7 @@ class Repetitions {
         std::vector<std::pair<TensorId, std::size_t>> operands;
         for (const TensorId id : op.inputs) operands.emplace_back(id, memory_[storage(id)].version);
         const auto [known, fresh] =
-            known_.try_emplace({op.text("expression"), operands, op.phase, op.stream}, i);
+            known_.try_emplace({op.get(keys::elementwise.expression), operands, op.phase, op.stream}, i);
         if (fresh) return nullptr;
         const Op& first = trace_.ops[known->second];
         if (same_results(first, op) && first.attributes == op.attributes && is_held(first, i) &&

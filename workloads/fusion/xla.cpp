@@ -42,8 +42,10 @@ std::optional<Expression> elementwise_of(const Trace& trace, const Op& op) {
     if (is_plain_copy(trace, op)) return expression::parse("y0 = x0");
     if (op.kind != OpKind::elementwise) return std::nullopt;
     for (const auto& [name, value] : op.attributes)
-        if (name != "expression" && name != "scalars" && name != trace::kTurns) return std::nullopt;
-    return expression::parse(op.text("expression"));
+        if (name != keys::elementwise.expression && name != keys::elementwise.scalars &&
+            name != keys::any.turns)
+            return std::nullopt;
+    return expression::parse(op.get(keys::elementwise.expression));
 }
 
 class Rewriter {
@@ -177,7 +179,7 @@ class Rewriter {
     bool lay_out(OpId i) {
         const Op op = trace_.ops[i];
         if (gone_[i] || op.kind != OpKind::copy || !op.kernel_name.empty() || op.attributes.size() != 1 ||
-            op.integers("permutation") != std::vector<std::int64_t>{0, 2, 1, 3})
+            op.get(keys::copy.permutation) != std::vector<std::int64_t>{0, 2, 1, 3})
             return false;
         const TensorId from = op.inputs[0], to = op.outputs[0];
         const Tensor& source = trace_.tensor(from);
@@ -218,15 +220,12 @@ class Rewriter {
     /// An attention that has the tensor as an operand, whole, and no other view of its memory.
     bool takes_strides(OpId i, TensorId id) const {
         const Op& op = trace_.ops[i];
-        if ((op.kind != OpKind::attention && op.kind != OpKind::attention_grad) || !op.kernel_name.empty())
-            return false;
+        if (!trace::is_attention(op.kind) || !op.kernel_name.empty()) return false;
         const auto plain = [&](const char* side, const std::vector<TensorId>& ids) {
             for (std::size_t k = 0; k < ids.size(); ++k) {
                 const std::string name = side + std::to_string(k);
                 if (storage(ids[k]) != storage(id)) continue;
-                if (ids[k] != id || op.attributes.contains(name + "_strides") ||
-                    op.attributes.contains(name + "_offset"))
-                    return false;
+                if (ids[k] != id || op.has_strides(name) || op.has_offset(name)) return false;
             }
             return true;
         };
@@ -250,9 +249,9 @@ class Rewriter {
         const std::vector<std::int64_t> strides{shape[2] * shape[1] * shape[3], shape[3], shape[1] * shape[3],
                                                 1};
         for (std::size_t k = 0; k < op.inputs.size(); ++k)
-            if (op.inputs[k] == id) op.attributes["input" + std::to_string(k) + "_strides"] = strides;
+            if (op.inputs[k] == id) op.set_strides("input" + std::to_string(k), strides);
         for (std::size_t k = 0; k < op.outputs.size(); ++k)
-            if (op.outputs[k] == id) op.attributes["output" + std::to_string(k) + "_strides"] = strides;
+            if (op.outputs[k] == id) op.set_strides("output" + std::to_string(k), strides);
     }
 
     /// A cast that alone reads what another op makes: that op makes the cast number.
@@ -363,7 +362,7 @@ class Rewriter {
 
     static Expression epilogue_of(const Op& product) {
         return expression::parse(
-            product.text("epilogue", product.inputs.size() > 2 ? "y0 = x0 + x1" : "y0 = x0"));
+            product.get(keys::matmul.epilogue, product.inputs.size() > 2 ? "y0 = x0 + x1" : "y0 = x0"));
     }
 
     void absorb(OpId m, OpId e) {
@@ -376,8 +375,8 @@ class Rewriter {
         std::map<TensorId, int> made;
         for (std::size_t k = 0; k < product.outputs.size(); ++k)
             made[product.outputs[k]] = nodes[static_cast<std::size_t>(first.outputs[k])];
-        std::vector<double> scalars = product.reals("scalars");
-        const std::vector<double> own = op.reals("scalars");
+        std::vector<double> scalars = product.get(keys::matmul.scalars);
+        const std::vector<double> own = op.get(keys::elementwise.scalars);
         std::vector<int> later;
         for (const expression::Node& node : second.nodes) {
             const auto operand = [&](int n) { return n < 0 ? -1 : later[static_cast<std::size_t>(n)]; };
@@ -413,8 +412,8 @@ class Rewriter {
             outputs.push_back(later[static_cast<std::size_t>(second.outputs[k])]);
         }
         product.outputs = std::move(results);
-        product.attributes["epilogue"] = expression::to_text(builder.finish(outputs));
-        if (!scalars.empty()) product.attributes["scalars"] = scalars;
+        product.set(keys::matmul.epilogue, expression::to_text(builder.finish(outputs)));
+        if (!scalars.empty()) product.set(keys::matmul.scalars, scalars);
         product.name = product.name.substr(0, product.name.find(" ... ")) + " ... " + op.name;
         for (const OpId before : op.dependencies)
             if (before != m) product.dependencies.push_back(before);

@@ -379,10 +379,11 @@ Value Converter::iota(const Instruction& at) {
     if (axis >= shape.size()) fail(at, "counts along a dimension that it has not");
     const auto key = std::pair(shape[axis], at.shape.type);
     const auto known = ranges_.find(key);
-    const View range = known != ranges_.end()
-                           ? known->second
-                           : writer_.emit_one(label(at), OpKind::fill, {}, {{"value", 0.0}, {"step", 1.0}},
-                                              {at.shape.type, {shape[axis]}});
+    const View range =
+        known != ranges_.end()
+            ? known->second
+            : writer_.emit_one(label(at), OpKind::fill, {}, {{keys::fill.value, 0.0}, {keys::fill.step, 1.0}},
+                               {at.shape.type, {shape[axis]}});
     ranges_.emplace(key, range);
     return Value::of(range.broadcast({static_cast<std::int64_t>(axis)}, shape));
 }
@@ -395,10 +396,10 @@ Value Converter::random(const Instruction& at, Operands& operands) {
         return unknown(at, operands, "only uniform numbers between two constants");
     return Value::of(
         writer_.emit_one(label(at), OpKind::random, {},
-                         {{"distribution", std::string(is_floating(at.shape.type) ? "uniform" : "integer")},
-                          {"low", operands[0].number},
-                          {"high", operands[1].number},
-                          {"stream", static_cast<std::int64_t>(writer_.ops())}},
+                         {{keys::random.distribution, is_floating(at.shape.type) ? "uniform" : "integer"},
+                          {keys::random.low, operands[0].number},
+                          {keys::random.high, operands[1].number},
+                          {keys::random.stream, writer_.ops()}},
                          {at.shape.type, at.shape.dimensions}));
 }
 

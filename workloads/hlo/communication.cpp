@@ -46,8 +46,9 @@ Value Converter::collective(const Instruction& at, Operands& operands) {
     std::replace(name.begin(), name.end(), '-', '_');
     const bool both = gives_operands_too(at.opcode) && at.shape.tuple && at.shape.elements.size() >= 2;
     const Shape& shape = both ? at.shape.elements[1] : at.shape;
-    const std::vector<View> written = writer_.emit(label(at), OpKind::collective, views,
-                                                   {{"collective", name}, {"bytes", bytes}}, flat(shape));
+    const std::vector<View> written =
+        writer_.emit(label(at), OpKind::collective, views,
+                     {{keys::collective.collective, name}, {keys::collective.bytes, bytes}}, flat(shape));
     Value result = built(shape, written);
     if (!both) return result;
     Operands all{operands.size() == 1 ? operands[0] : Value::of(operands), std::move(result)};

@@ -156,7 +156,7 @@ class Converter {
     View matrix(const Instruction& at, View view, const Dimensions& batch, const Dimensions& first,
                 const Dimensions& last);
     /// As every device reads it: dense, or dense when transposed (then `attributes` say so under `key`).
-    View matrix_operand(const TraceWriter::Label& label, const View& view, const std::string& key,
+    View matrix_operand(const TraceWriter::Label& label, const View& view, trace::Integer key,
                         TraceWriter::Attributes& attributes);
     Value dot(const Instruction& at, Operands& operands);
     /// Sine and cosine, which no device has: the angle is brought to [-pi, pi], then a polynomial.

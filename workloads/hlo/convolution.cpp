@@ -99,11 +99,11 @@ struct Sliding {
             padding.push_back(low[i]);
             padding.push_back(high[i]);
         }
-        return {{"layout", std::string("nhwc")},
-                {"strides", strides},
-                {"dilation", dilation},
-                {"padding", padding},
-                {"groups", groups}};
+        return {{keys::convolution.layout, "nhwc"},
+                {keys::convolution.strides, strides},
+                {keys::convolution.dilation, dilation},
+                {keys::convolution.padding, padding},
+                {keys::convolution.groups, groups}};
     }
 };
 
@@ -275,12 +275,12 @@ struct Pool {
         order = {rest[0]};
         order.insert(order.end(), space.begin(), space.end());
         order.push_back(rest[1]);
-        attributes = {{"pooling", std::string(maximum ? "max" : "mean")},
-                      {"layout", std::string("nhwc")},
-                      {"window", sizes},
-                      {"strides", strides},
-                      {"dilation", dilation},
-                      {"padding", padding}};
+        attributes = {{keys::pooling.pooling, maximum ? "max" : "mean"},
+                      {keys::pooling.layout, "nhwc"},
+                      {keys::pooling.window, sizes},
+                      {keys::pooling.strides, strides},
+                      {keys::pooling.dilation, dilation},
+                      {keys::pooling.padding, padding}};
     }
 };
 

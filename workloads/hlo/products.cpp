@@ -28,7 +28,7 @@ View Converter::matrix(const Instruction& at, View view, const Dimensions& batch
     return result;
 }
 
-View Converter::matrix_operand(const TraceWriter::Label& label, const View& view, const std::string& key,
+View Converter::matrix_operand(const TraceWriter::Label& label, const View& view, trace::Integer key,
                                TraceWriter::Attributes& attributes) {
     const std::size_t axes = view.shape.size();
     View plain = view;
@@ -46,7 +46,7 @@ View Converter::matrix_operand(const TraceWriter::Label& label, const View& view
     const View turned = plain.transposed(swap);
     // What has to be copied keeps the axis last that lies side by side.
     if (!turned.is_dense() && turned.strides.back() != 1) return writer_.densely(label, plain);
-    attributes[key] = std::int64_t{1};
+    attributes.set(key, 1);
     return writer_.densely(label, turned);
 }
 

@@ -56,11 +56,12 @@ Value Converter::reduce(const Instruction& at, Operands& operands) {
     if (reduced == 1) {
         result = reshape(at, from, at.shape.dimensions);
     } else {
-        TraceWriter::Attributes attributes{{"reduction", std::string(reduction->name)}, {"axes", axes}};
+        TraceWriter::Attributes attributes{{keys::reduce.reduction, std::string(reduction->name)},
+                                           {keys::reduce.axes, axes}};
         // An expression is reduced as it is computed, from one input that is read once.
         const bool fused = from.kind == Value::Kind::pending && !from.product && from.inputs.size() == 1 &&
                            from.inputs[0].is_dense();
-        if (fused) attributes["expression"] = "y0 = " + from.text;
+        if (fused) attributes.set(keys::reduce.expression, "y0 = " + from.text);
         const std::vector<View> inputs = fused ? from.inputs : std::vector<View>{densely(at, from)};
         result = Value::of(writer_.emit_one(label(at), OpKind::reduce, inputs, std::move(attributes),
                                             {at.shape.type, at.shape.dimensions}));
@@ -169,8 +170,7 @@ Value Converter::gather(const Instruction& at, Operands& operands) {
                           list(at, "start_indices_batching_dims") == batch && inputs.size() == 1;
         if (!fits) return unknown(at, operands, "of rows that are not in order");
         const std::vector<View> both = with_rows(at, table, inputs[0]);
-        return Value::of(
-            writer_.emit_one(label(at), OpKind::gather, both, {{"axis", std::int64_t{0}}}, result));
+        return Value::of(writer_.emit_one(label(at), OpKind::gather, both, {{keys::gather.axis, 0}}, result));
     }
     // What is left of the table comes behind the indices, unless those are the last axes.
     const bool rows_first = map[0] == 0 && are_last(list(at, "offset_dims"), at.shape.dimensions);
@@ -179,7 +179,7 @@ Value Converter::gather(const Instruction& at, Operands& operands) {
     const bool embedding = table.shape.size() == 2 && inputs.size() == 2;
     return Value::of(writer_.emit_one(
         label(at), embedding ? OpKind::embedding : OpKind::gather, inputs,
-        embedding ? TraceWriter::Attributes{} : TraceWriter::Attributes{{"axis", std::int64_t{0}}}, result));
+        embedding ? TraceWriter::Attributes{} : TraceWriter::Attributes{{keys::gather.axis, 0}}, result));
 }
 
 Value Converter::scatter(const Instruction& at, Operands& operands) {
@@ -191,7 +191,8 @@ Value Converter::scatter(const Instruction& at, Operands& operands) {
     if (vector_axis.size() != 1 || !is_run(map)) return unknown(at, operands, "of a form that is not read");
     const TraceWriter::Result result{at.shape.type, at.shape.dimensions};
     const std::size_t axes = operands[0].shape.size();
-    TraceWriter::Attributes attributes{{"axis", map[0]}, {"accumulate", std::int64_t{body == "add"}}};
+    TraceWriter::Attributes attributes{{keys::scatter.axis, map[0]},
+                                       {keys::scatter.accumulate, body == "add"}};
     std::vector<View> inputs = index_tensors(at, operands[1], vector_axis[0], map.size());
     const std::int64_t positions = count_of(inputs[0].shape);
     const View updates = densely(at, operands[2]);
@@ -250,7 +251,7 @@ Value Converter::scatter_along(const Instruction& at, Value& base, const View& i
     const Dimensions matrix = inputs[0].shape;
     inputs.push_back(writer_.reshaped(label(at), updates, {positions}));
     const View result = writer_.emit_one(label(at), OpKind::scatter, inputs,
-                                         {{"axis", std::int64_t{0}}, {"accumulate", std::int64_t{adds}}},
+                                         {{keys::scatter.axis, 0}, {keys::scatter.accumulate, adds}},
                                          {at.shape.type, matrix});
     return Value::of(writer_.reshaped(label(at), result, shape));
 }

@@ -146,21 +146,22 @@ View Converter::written(Value& value, const std::string& name) {
     const TraceWriter::Label label{name};
     View view;
     if (value.kind == Value::Kind::number) {
-        view =
-            writer_.emit_one(label, OpKind::fill, {}, {{"value", value.number}}, {value.type, value.shape});
+        view = writer_.emit_one(label, OpKind::fill, {}, {{keys::fill.value, value.number}},
+                                {value.type, value.shape});
     } else if (value.product) {
         TraceWriter::Attributes attributes;
-        if (value.text != "x0") attributes["epilogue"] = "y0 = " + value.text;
+        if (value.text != "x0") attributes.set(keys::matmul.epilogue, "y0 = " + value.text);
         std::vector<View> inputs = value.inputs;
-        inputs.at(0) = matrix_operand(label, inputs[0], "transpose_a", attributes);
-        inputs.at(1) = matrix_operand(label, inputs[1], "transpose_b", attributes);
+        inputs.at(0) = matrix_operand(label, inputs[0], keys::matmul.transpose_a, attributes);
+        inputs.at(1) = matrix_operand(label, inputs[1], keys::matmul.transpose_b, attributes);
         view = writer_.emit_one(label, OpKind::matmul, inputs, std::move(attributes),
                                 {value.type, value.matrix});
         view.shape = value.shape;
         view.strides = dense_strides(value.shape);
     } else {
         view = writer_.emit_one(label, OpKind::elementwise, value.inputs,
-                                {{"expression", "y0 = " + value.text}}, {value.type, value.shape});
+                                {{keys::elementwise.expression, "y0 = " + value.text}},
+                                {value.type, value.shape});
     }
     value = Value::of(view);
     return view;

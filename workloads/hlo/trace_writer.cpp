@@ -40,8 +40,8 @@ TensorId TraceWriter::operand(trace::Op& op, const View& view, const std::string
     const bool dense = view.is_dense();
     if (view.offset == 0 && dense && trace_.tensor(view.tensor).shape == view.shape) return view.tensor;
     const TensorId id = alias_of(view.tensor, view.shape);
-    if (!dense || view.offset != 0) op.attributes[name + "_strides"] = view.strides;
-    if (view.offset != 0) op.attributes[name + "_offset"] = view.offset;
+    if (!dense || view.offset != 0) op.set_strides(name, view.strides);
+    if (view.offset != 0) op.set_offset(name, view.offset);
     return id;
 }
 
@@ -87,7 +87,7 @@ View TraceWriter::densely(const Label& label, const View& view) {
     if (view.is_dense()) return view;
     for (const auto& [from, copy] : copies_)
         if (from == view) return copy;
-    View copy = emit_one(label, OpKind::elementwise, {view}, {{"expression", std::string("y0 = x0")}},
+    View copy = emit_one(label, OpKind::elementwise, {view}, {{keys::elementwise.expression, "y0 = x0"}},
                          {view.type, view.shape});
     copies_.emplace_back(view, copy);
     return copy;
@@ -111,7 +111,7 @@ void TraceWriter::write_into(const Label& label, const View& place, const std::s
     op.name = label.name;
     op.kind = OpKind::elementwise;
     op.phase = label.phase;
-    op.attributes["expression"] = expression;
+    op.set(keys::elementwise.expression, expression);
     for (const View& view : inputs) {
         read(view);
         op.inputs.push_back(operand(op, without_repeats(view), "input" + std::to_string(op.inputs.size())));
@@ -125,8 +125,8 @@ void TraceWriter::fill_into(const Label& label, const View& place, double value,
     op.name = label.name;
     op.kind = OpKind::fill;
     op.phase = label.phase;
-    op.attributes["value"] = value;
-    if (step != 0) op.attributes["step"] = step;
+    op.set(keys::fill.value, value);
+    if (step != 0) op.set(keys::fill.step, step);
     op.outputs.push_back(operand(op, place, "output0"));
     trace_.add(std::move(op));
 }
@@ -150,8 +150,8 @@ void TraceWriter::hold_turn(std::size_t first, std::size_t last, double turns) {
     ++held_turns_;
     for (std::size_t i = first; i < last; ++i) {
         std::vector<std::int64_t> all{held_turns_, static_cast<std::int64_t>(turns)};
-        for (const std::int64_t inner : trace_.ops[i].integers(trace::kTurns)) all.push_back(inner);
-        trace_.ops[i].attributes[trace::kTurns] = std::move(all);
+        for (const std::int64_t inner : trace_.ops[i].get(keys::any.turns)) all.push_back(inner);
+        trace_.ops[i].set(keys::any.turns, std::move(all));
     }
 }
 
@@ -183,10 +183,8 @@ trace::Trace TraceWriter::finish() {
             copy.name = trace_.ops[i].name + " (copy)";
             copy.kind = OpKind::elementwise;
             copy.phase = trace_.ops[i].phase;
-            copy.attributes["expression"] = std::string("y0 = x0");
-            if (const auto turns = trace_.ops[i].attributes.find(trace::kTurns);
-                turns != trace_.ops[i].attributes.end())
-                copy.attributes.insert(*turns);
+            copy.set(keys::elementwise.expression, "y0 = x0");
+            copy.attributes.copy(keys::any.turns, trace_.ops[i].attributes);
             const TensorId place = parents_[trace_.ops[i].outputs.at(0)];
             const bool itself = own_storage_.contains(trace_.ops[i].outputs[0]);
             trace::Tensor whole = trace_.tensor(copied->second);

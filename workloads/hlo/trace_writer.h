@@ -24,7 +24,7 @@ class TraceWriter {
         trace::ElementType type = trace::ElementType::f32;
         Dimensions shape;
     };
-    using Attributes = std::map<std::string, trace::Attribute>;
+    using Attributes = trace::Attributes;
 
     explicit TraceWriter(std::string name) { trace_.name = std::move(name); }
 

@@ -173,13 +173,13 @@ View Converter::forwards(const Instruction& at, View view) {
     for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
         if (view.strides[axis] >= 0) continue;
         const View source = view.reversed({static_cast<std::int64_t>(axis)});
-        const View index =
-            writer_.emit_one(label(at), OpKind::fill, {},
-                             {{"value", static_cast<double>(view.shape[axis] - 1)}, {"step", -1.0}},
-                             {trace::ElementType::i32, {view.shape[axis]}});
+        const View index = writer_.emit_one(
+            label(at), OpKind::fill, {},
+            {{keys::fill.value, static_cast<double>(view.shape[axis] - 1)}, {keys::fill.step, -1.0}},
+            {trace::ElementType::i32, {view.shape[axis]}});
         view = writer_.emit_one(label(at), OpKind::gather,
                                 {writer_.densely(label(at), forwards(at, source)), index},
-                                {{"axis", static_cast<std::int64_t>(axis)}}, {view.type, view.shape});
+                                {{keys::gather.axis, axis}}, {view.type, view.shape});
     }
     return view;
 }
@@ -245,7 +245,7 @@ Value Converter::pad(const Instruction& at, Operands& operands) {
     }
     if (std::all_of(interior.begin(), interior.end(), [](std::int64_t i) { return i == 0; }))
         return Value::of(bordered(at, source, low, value));
-    const View whole = writer_.emit_one(label(at), OpKind::fill, {}, {{"value", value}},
+    const View whole = writer_.emit_one(label(at), OpKind::fill, {}, {{keys::fill.value, value}},
                                         {at.shape.type, at.shape.dimensions});
     Dimensions limits(axes), steps(axes);
     for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -267,13 +267,13 @@ View Converter::bordered(const Instruction& at, View view, const Dimensions& low
         const auto fill = [&](std::int64_t extent) {
             border[axis] = extent;
             if (extent > 0)
-                parts.push_back(
-                    writer_.emit_one(label(at), OpKind::fill, {}, {{"value", value}}, {view.type, border}));
+                parts.push_back(writer_.emit_one(label(at), OpKind::fill, {}, {{keys::fill.value, value}},
+                                                 {view.type, border}));
         };
         fill(before);
         parts.push_back(writer_.densely(label(at), forwards(at, view)));
         fill(behind);
-        view = writer_.emit_one(label(at), OpKind::concat, parts, {{"axis", static_cast<std::int64_t>(axis)}},
+        view = writer_.emit_one(label(at), OpKind::concat, parts, {{keys::concat.axis, axis}},
                                 {view.type, shape});
     }
     return view;
@@ -285,8 +285,8 @@ Value Converter::concatenate(const Instruction& at, Operands& operands) {
     if (axis >= shape.size()) fail(at, "joins along a dimension that it has not");
     std::vector<View> views;
     for (Value& value : operands) views.push_back(densely(at, value));
-    return Value::of(writer_.emit_one(label(at), OpKind::concat, views,
-                                      {{"axis", static_cast<std::int64_t>(axis)}}, {at.shape.type, shape}));
+    return Value::of(writer_.emit_one(label(at), OpKind::concat, views, {{keys::concat.axis, axis}},
+                                      {at.shape.type, shape}));
 }
 
 namespace {
@@ -352,7 +352,7 @@ Value Converter::dynamic_slice(const Instruction& at, Operands& operands) {
     const View source = written(operands[0], at.name).sliced(from, to, Dimensions(sizes.size(), 1));
     const View index = writer_.reshaped(label(at), densely(at, operands[1 + axis]), {1});
     return Value::of(writer_.emit_one(label(at), OpKind::gather, {writer_.densely(label(at), source), index},
-                                      {{"axis", static_cast<std::int64_t>(axis)}}, {at.shape.type, sizes}));
+                                      {{keys::gather.axis, axis}}, {at.shape.type, sizes}));
 }
 
 Value Converter::dynamic_update_slice(const Instruction& at, Operands& operands) {
@@ -373,13 +373,12 @@ Value Converter::dynamic_update_slice(const Instruction& at, Operands& operands)
         const View index = writer_.reshaped(label(at), densely(at, operands[2 + axis]), {1});
         return Value::of(writer_.emit_one(
             label(at), OpKind::scatter, {densely(at, operands[0]), index, densely(at, update)},
-            {{"axis", static_cast<std::int64_t>(axis)}, {"accumulate", std::int64_t{0}}},
-            {at.shape.type, shape}));
+            {{keys::scatter.axis, axis}, {keys::scatter.accumulate, 0}}, {at.shape.type, shape}));
     }
     View base = written(operands[0], at.name);
     if (!writer_.is_whole(base) || writer_.role(base) == trace::TensorRole::input)
         base = writer_.emit_one(label(at), OpKind::elementwise, {forwards(at, base)},
-                                {{"expression", std::string("y0 = x0")}}, {at.shape.type, shape});
+                                {{keys::elementwise.expression, "y0 = x0"}}, {at.shape.type, shape});
     if (update.kind == Value::Kind::pending && update.product) written(update, at.name);
     const View present = writer_.overwritten(base);
     const View place =

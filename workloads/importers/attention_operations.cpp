@@ -30,10 +30,11 @@ void attention(Builder& builder, const Launch& launch, const Call& call) {
                                   [&call](const AttentionArguments& a) { return call.name == a.name; });
     Op op;
     op.kind = row->gradient ? OpKind::attention_grad : OpKind::attention;
-    op.attributes["causal"] = static_cast<std::int64_t>(number_operand(call, row->causal, 0) != 0);
-    if (const double scale = number_operand(call, row->scale, 0); scale > 0) op.attributes["scale"] = scale;
+    op.set(keys::attention.causal, number_operand(call, row->causal, 0) != 0);
+    if (const double scale = number_operand(call, row->scale, 0); scale > 0)
+        op.set(keys::attention.scale, scale);
     if (const double dropout = number_operand(call, row->dropout, 0); dropout > 0)
-        op.attributes["dropout"] = dropout;
+        op.set(keys::attention.dropout, dropout);
     const std::size_t first = row->gradient ? 1 : 0;
     const RecordedTensor& q = operand(call, first, "q");
     if (q.shape.size() != 4) throw NotUnderstood{"attention of other than four axes"};

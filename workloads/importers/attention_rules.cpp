@@ -95,9 +95,9 @@ Attention forward(const Recording& recording, const Call& call, const KernelName
 }
 
 void describe(Op& op, const Attention& attention, const KernelName& kernel) {
-    op.attributes["causal"] = std::int64_t{attention.causal};
-    if (attention.scale > 0) op.attributes["scale"] = attention.scale;
-    if (attention.dropout > 0) op.attributes["dropout"] = attention.dropout;
+    op.set(keys::attention.causal, attention.causal);
+    if (attention.scale > 0) op.set(keys::attention.scale, attention.scale);
+    if (attention.dropout > 0) op.set(keys::attention.dropout, attention.dropout);
     if (attention.equal_lengths_assumed) assume(op, "sequences of equal length");
     // Flash_..._kernel_traits<head dimension, rows of q, rows of k, warps, ...>
     for (const char* traits : {"Flash_fwd_kernel_traits", "Flash_bwd_kernel_traits"}) {
@@ -106,8 +106,8 @@ void describe(Op& op, const Attention& attention, const KernelName& kernel) {
         const auto number = [&arguments](std::size_t i) {
             return integer_argument(arguments[i]).value_or(0);
         };
-        op.attributes["tile"] = std::vector<std::int64_t>{number(1), number(2), number(0)};
-        op.attributes["warps"] = number(3);
+        op.set(keys::any.tile, {number(1), number(2), number(0)});
+        op.set(keys::attention.warps, number(3));
     }
 }
 
@@ -158,19 +158,19 @@ void backward_op(Builder& builder, Op& op, const Launch& launch, const Attention
         // Row sums of d out * out; the first template argument says whether the accumulator of d q is cleared
         // too.
         op.kind = OpKind::reduce;
-        op.attributes["reduction"] = std::string("sum");
-        op.attributes["axes"] = std::vector<std::int64_t>{3};
-        op.attributes["expression"] = std::string("y0 = x0 * x1");
+        op.set(keys::reduce.reduction, "sum");
+        op.set(keys::reduce.axes, {3});
+        op.set(keys::reduce.expression, "y0 = x0 * x1");
         if (launch.name.boolean(0).value_or(false)) {
-            op.attributes["clears_bytes"] = work.dq_accumulator.elements() * 4;
+            op.set(keys::reduce.clears_bytes, work.dq_accumulator.elements() * 4);
         }
         builder.input(op, work.d_out);
         builder.input(op, attention.out);
         builder.output(op, work.row_sums);
     } else if (function.find("convert_dq") != std::string::npos) {
         op.kind = OpKind::elementwise;
-        op.attributes["expression"] = std::string("y0 = s0 * x0");
-        op.attributes["scalars"] = std::vector<double>{attention.scale > 0 ? attention.scale : 1.0};
+        op.set(keys::elementwise.expression, "y0 = s0 * x0");
+        op.set(keys::elementwise.scalars, {attention.scale > 0 ? attention.scale : 1.0});
         builder.input(op, work.dq_accumulator);
         builder.output(op, work.dq);
     } else {

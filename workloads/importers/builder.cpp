@@ -70,8 +70,8 @@ std::string number_text(double value) {
 }
 
 void assume(Op& op, const std::string& what) {
-    const std::string before = op.text("assumed");
-    op.attributes["assumed"] = before.empty() ? what : before + "; " + what;
+    const std::string before = op.get(keys::any.assumed);
+    op.set(keys::any.assumed, before.empty() ? what : before + "; " + what);
 }
 
 TensorId Builder::tensor(const RecordedTensor& recorded) {
@@ -103,8 +103,8 @@ void Builder::operand(Op& op, std::vector<TensorId>& list, const std::string& pr
                       const RecordedTensor& recorded) {
     const std::string name = prefix + std::to_string(list.size());
     list.push_back(tensor(recorded));
-    if (recorded.offset != 0) op.attributes[name + "_offset"] = recorded.offset;
-    if (!recorded.is_contiguous()) op.attributes[name + "_strides"] = recorded.strides;
+    if (recorded.offset != 0) op.set_offset(name, recorded.offset);
+    if (!recorded.is_contiguous()) op.set_strides(name, recorded.strides);
 }
 
 void Builder::input(Op& op, const RecordedTensor& tensor) {
@@ -119,8 +119,8 @@ void Builder::access(std::vector<trace::OpId>& dependencies, trace::OpId self, T
                      const std::string& operand, bool writes) {
     const trace::Tensor& tensor = trace_.tensor(id);
     if (tensor.elements() == 0) return;
-    const std::int64_t offset = op.integer(operand + "_offset", 0);
-    const std::vector<std::int64_t> strides = op.integers(operand + "_strides");
+    const std::int64_t offset = op.offset(operand);
+    const std::vector<std::int64_t> strides = op.strides(operand);
     std::int64_t span = tensor.elements();
     if (!strides.empty()) {
         span = 1;
@@ -209,8 +209,7 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
         for (const Call* other : launch.group)
             if (other->duration_us > longest->duration_us) longest = other;
         op.kernel_name = longest->full_name;
-        if (!launch.group.empty())
-            op.attributes["kernels"] = static_cast<std::int64_t>(launch.group.size() + 1);
+        if (!launch.group.empty()) op.set(keys::any.kernels, launch.group.size() + 1);
         if (launch.kernel.launched_us >= 0) {
             const double since =
                 launch.kernel.launched_us - last_launch_us_ - launch.kernel.waited_us - waited_us_;
@@ -266,7 +265,7 @@ std::optional<trace::OpId> Builder::last_op_of(const Call& subject) const {
 void Builder::join_kernel(trace::OpId op, const Call& kernel) {
     Op& joined = trace_.ops[op];
     joined.measured_us = joined.measured_us.value_or(0) + kernel.duration_us;
-    joined.attributes["kernels"] = joined.integer("kernels", 1) + 1;
+    joined.set(keys::any.kernels, joined.get(keys::any.kernels) + 1);
     waited_us_ += kernel.waited_us;
     op_of_call_[kernel.position] = op;
 }
@@ -274,7 +273,7 @@ void Builder::join_kernel(trace::OpId op, const Call& kernel) {
 void Builder::add_unknown(const Launch& launch, const std::string& reason) {
     Op op;
     op.kind = OpKind::unknown;
-    op.attributes["reason"] = reason;
+    op.set(keys::any.reason, reason);
     if (!launch.kernel.on_gpu) {
         // A call without kernels: what it reads and makes says how many bytes move.
         for (std::size_t i = 0; i < launch.kernel.inputs.size(); ++i) {
@@ -291,7 +290,7 @@ void Builder::add_unknown(const Launch& launch, const std::string& reason) {
     } catch (const NotUnderstood&) {
         // Operands that there cannot be: what is left is its name and time.
         Op plain;
-        plain.attributes["reason"] = reason;
+        plain.set(keys::any.reason, reason);
         add(std::move(plain), launch, subject);
     }
 }
@@ -407,8 +406,8 @@ void Builder::assign_neighbours() {
             since.push_back(std::llround((start - span->start) * 1e3));
         }
         if (beside.empty()) continue;
-        op.attributes["beside"] = beside;
-        op.attributes["beside_start_ns"] = since;
+        op.set(keys::any.beside, beside);
+        op.set(keys::any.beside_start_ns, since);
     }
 }
 

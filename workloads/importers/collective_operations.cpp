@@ -35,7 +35,7 @@ void collective(Builder& builder, const Launch& launch, const Call& call) {
     if (tensors.empty()) throw NotUnderstood{"no tensors of " + call.full_name + " were recorded"};
     Op op;
     op.kind = OpKind::collective;
-    op.attributes["collective"] = std::string(row->kind);
+    op.set(keys::collective.collective, std::string(row->kind));
     std::int64_t bytes = 0;
     for (const RecordedTensor& tensor : tensors) {
         add_bytes(bytes, tensor);
@@ -43,8 +43,8 @@ void collective(Builder& builder, const Launch& launch, const Call& call) {
         builder.output(op, tensor);
     }
     if (source != nullptr) bytes = std::max(bytes, source->elements() * bytes_of(source->type));
-    op.attributes["bytes"] = bytes;
-    if (call.ranks > 0) op.attributes["ranks"] = call.ranks;
+    op.set(keys::collective.bytes, bytes);
+    if (call.ranks > 0) op.set(keys::collective.ranks, call.ranks);
     builder.add(std::move(op), launch, &call);
 }
 

@@ -77,28 +77,29 @@ void describe(Op& op, const Call& call, const Arguments& at) {
         if (transposed != nullptr && transposed->number(0) != 0)
             throw NotUnderstood{"a transposed convolution"};
     }
-    op.attributes["strides"] = integers(call, at.stride, "stride of the convolution");
-    op.attributes["padding"] = integers(call, at.padding, "padding of the convolution");
-    op.attributes["dilation"] = integers(call, at.dilation, "dilation of the convolution");
-    if (call.literal(at.groups) != nullptr) op.attributes["groups"] = integer_operand(call, at.groups, 1);
+    op.set(keys::convolution.strides, integers(call, at.stride, "stride of the convolution"));
+    op.set(keys::convolution.padding, integers(call, at.padding, "padding of the convolution"));
+    op.set(keys::convolution.dilation, integers(call, at.dilation, "dilation of the convolution"));
+    if (call.literal(at.groups) != nullptr)
+        op.set(keys::convolution.groups, integer_operand(call, at.groups, 1));
 }
 
 /// f32 through tensor cores, as the name of the kernel says; cuDNN's default where there is no kernel to ask.
 void describe_type(Op& op, const Launch& launch, ElementType type) {
     if (type != ElementType::f32) return;
     const bool tensor_cores = contains_any(launch.name, {"tf32", "tfloat32", "s1688", "s16816"});
-    if (tensor_cores || !launch.kernel.on_gpu) op.attributes["compute_type"] = std::string("tf32");
+    if (tensor_cores || !launch.kernel.on_gpu) op.set(keys::any.compute_type, "tf32");
 }
 
 /// Tile and stages of the kernel's name, slices of k from its grid: cuDNN's kernels of weights' gradients
 /// have them along z.
 void describe_kernel(Op& op, const Launch& launch) {
-    if (!launch.kernel.on_gpu || op.text("compute_type") != "tf32") return;
-    if (const auto tile = tile_of(launch.name.full); tile.size() == 3) op.attributes["tile"] = tile;
-    if (const std::int64_t stages = stages_of(launch.name.full); stages > 0) op.attributes["stages"] = stages;
+    if (!launch.kernel.on_gpu || op.get(keys::any.compute_type) != "tf32") return;
+    if (const auto tile = tile_of(launch.name.full); tile.size() == 3) op.set(keys::any.tile, tile);
+    if (const std::int64_t stages = stages_of(launch.name.full); stages > 0) op.set(keys::any.stages, stages);
     const std::vector<std::int64_t>& grid = launch.kernel.grid;
     if (op.kind == OpKind::convolution_weight_grad && grid.size() == 3 && grid[2] > 0)
-        op.attributes["slices"] = grid[2];
+        op.set(keys::any.slices, grid[2]);
 }
 
 /// Operands and result with channels last, where a kernel of the same call has laid them out so.
@@ -108,7 +109,7 @@ bool relaid_operands(Builder& builder, Op& op, const Call& call, const std::vect
         return builder.remembered(call, input) != nullptr;
     });
     if (!any) return false;
-    op.attributes["layout"] = std::string("nhwc");
+    op.set(keys::convolution.layout, "nhwc");
     const auto dense = [](RecordedTensor tensor) {
         std::rotate(tensor.shape.begin() + 1, tensor.shape.begin() + 2, tensor.shape.end());
         tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
@@ -131,7 +132,7 @@ void operands(Builder& builder, Op& op, const Call& call, std::vector<RecordedTe
     const bool last =
         std::any_of(inputs.begin(), inputs.begin() + 2, lies_channels_last) || lies_channels_last(result);
     if (last) {
-        op.attributes["layout"] = std::string("nhwc");
+        op.set(keys::convolution.layout, "nhwc");
         for (std::size_t i = 0; i < 2; ++i) inputs[i] = channels_last(inputs[i]);
         result = channels_last(result);
     }
@@ -141,16 +142,17 @@ void operands(Builder& builder, Op& op, const Call& call, std::vector<RecordedTe
 
 /// Arguments from `first` on: window, stride (none: the window), padding, dilation, whether to round up.
 void describe_pooling(Op& op, const Call& call, std::size_t first) {
-    op.attributes["pooling"] = std::string("max");
+    op.set(keys::pooling.pooling, "max");
     const std::vector<std::int64_t> window = integers(call, first, "window of a pooling");
-    op.attributes["window"] = window;
+    op.set(keys::pooling.window, window);
     const Literal* stride = call.literal(first + 1);
     const std::vector<std::int64_t> strides =
         stride != nullptr ? stride->integers() : std::vector<std::int64_t>{};
-    op.attributes["strides"] = strides.empty() ? window : strides;
-    op.attributes["padding"] = integers(call, first + 2, "padding of a pooling");
-    op.attributes["dilation"] = integers(call, first + 3, "dilation of a pooling");
-    if (call.literal(first + 4) != nullptr) op.attributes["round_up"] = integer_operand(call, first + 4, 0);
+    op.set(keys::pooling.strides, strides.empty() ? window : strides);
+    op.set(keys::pooling.padding, integers(call, first + 2, "padding of a pooling"));
+    op.set(keys::pooling.dilation, integers(call, first + 3, "dilation of a pooling"));
+    if (call.literal(first + 4) != nullptr)
+        op.set(keys::pooling.round_up, integer_operand(call, first + 4, 0));
 }
 
 /// Non-fused Winograd: transforms around one product; the product stands for the convolution.
@@ -220,8 +222,8 @@ bool batch_norm(Builder& builder, const Launch& launch) {
         if (const RecordedTensor* tensor = call->gpu_tensor(i)) builder.input(op, *tensor);
     for (std::size_t i = 0; i < 3; ++i)
         builder.output(op, need(call->output_tensor(i), "result of a batch norm"));
-    if (const Literal* momentum = call->literal(6)) op.attributes["momentum"] = momentum->number(0.1);
-    if (const Literal* epsilon = call->literal(7)) op.attributes["epsilon"] = epsilon->number(1e-5);
+    if (const Literal* momentum = call->literal(6)) op.set(keys::batch_norm.momentum, momentum->number(0.1));
+    if (const Literal* epsilon = call->literal(7)) op.set(keys::batch_norm.epsilon, epsilon->number(1e-5));
     builder.add(std::move(op), launch, call);
     return true;
 }
@@ -300,7 +302,7 @@ void max_pooling(Builder& builder, const Launch& launch, bool backward) {
     }
     const RecordedTensor& result = need(call.output_tensor(0), "result of a pooling");
     const bool last = lies_channels_last(inputs[0]) || lies_channels_last(result);
-    if (last) op.attributes["layout"] = std::string("nhwc");
+    if (last) op.set(keys::pooling.layout, "nhwc");
     for (const RecordedTensor& input : inputs) builder.input(op, last ? channels_last(input) : input);
     builder.output(op, last ? channels_last(result) : result);
     if (const RecordedTensor* positions = backward ? nullptr : call.output_tensor(1))

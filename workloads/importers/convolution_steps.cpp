@@ -50,16 +50,16 @@ void change_layout(Builder& builder, const Launch& launch, const Call& call, boo
     const Shape last{shape[0], shape[2], shape[3], shape[1]};
     Op op;
     op.kind = OpKind::copy;
-    op.attributes["tiles"] = std::int64_t{1};
+    op.set(keys::copy.tiles, 1);
     if (to_last) {
         const RecordedTensor made = builder.invented(tensor.type, last);
-        op.attributes["permutation"] = std::vector<std::int64_t>{0, 2, 3, 1};
+        op.set(keys::copy.permutation, {0, 2, 3, 1});
         builder.input(op, with_shape(tensor, shape));
         builder.output(op, made);
         builder.remember(call, tensor, made);
     } else {
         const RecordedTensor* made = builder.remembered(call, tensor);
-        op.attributes["permutation"] = std::vector<std::int64_t>{0, 3, 1, 2};
+        op.set(keys::copy.permutation, {0, 3, 1, 2});
         builder.input(op, made != nullptr ? *made : builder.invented(tensor.type, last));
         builder.output(op, with_shape(tensor, shape));
     }
@@ -91,8 +91,8 @@ void product_of_pictures(Builder& builder, const Launch& launch, const Call& cal
         builder.input(op, a);
         builder.input(op, b);
         builder.output(op, y);
-        op.attributes["transpose_a"] = std::int64_t{ta};
-        op.attributes["transpose_b"] = std::int64_t{tb};
+        op.set(keys::matmul.transpose_a, ta);
+        op.set(keys::matmul.transpose_b, tb);
         describe_product(op, launch.name);
         builder.add(std::move(op), launch, &call);
     };
@@ -126,8 +126,8 @@ void sum_of_pictures(Builder& builder, const Launch& launch, const Call& call) {
     if (parts.shape.size() != 3) throw NotUnderstood{"a sum of unknown parts"};
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["axes"] = std::vector<std::int64_t>{0};
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.axes, {0});
     builder.input(op, parts);
     builder.output(op, with_shape(result, {parts.shape[1], parts.shape[2]}));
     builder.add(std::move(op), launch, &call);

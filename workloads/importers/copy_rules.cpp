@@ -16,17 +16,17 @@ void pointwise_copy(Builder& builder, const Launch& launch) {
     builder.input(op, need(call.gpu_tensor(in_place ? 1 : 0), "source of the copy"));
     builder.output(op, need(in_place ? call.gpu_tensor(0) : call.output_tensor(0), "target of the copy"));
     if (launch.name.function == "vectorized_elementwise_kernel") {
-        op.attributes["vector_width"] = launch.name.integer(0).value_or(1);
+        op.set(keys::any.vector_width, launch.name.integer(0).value_or(1));
     } else if (launch.name.function == "elementwise_kernel") {
-        op.attributes["vector_width"] = std::int64_t{1};
-        op.attributes["elements_per_thread"] = launch.name.integer(1).value_or(1);
-        op.attributes["strided"] = std::int64_t{1};
-        op.attributes["in_turn"] = std::int64_t{1};
+        op.set(keys::any.vector_width, 1);
+        op.set(keys::any.elements_per_thread, launch.name.integer(1).value_or(1));
+        op.set(keys::any.strided, 1);
+        op.set(keys::any.in_turn, 1);
     } else {
-        op.attributes["vector_width"] = std::int64_t{1};
-        op.attributes["elements_per_thread"] = std::int64_t{4};
-        op.attributes["strided"] = std::int64_t{!launch.name.contains("TrivialOffsetCalculator")};
-        op.attributes["casting"] = std::int64_t{launch.name.contains("LoadWithCast")};
+        op.set(keys::any.vector_width, 1);
+        op.set(keys::any.elements_per_thread, 4);
+        op.set(keys::any.strided, !launch.name.contains("TrivialOffsetCalculator"));
+        op.set(keys::any.casting, launch.name.contains("LoadWithCast"));
     }
     builder.add(std::move(op), launch, &call);
 }
@@ -79,7 +79,7 @@ void concatenate(Builder& builder, const Launch& launch) {
     }
     Op op;
     op.kind = OpKind::concat;
-    op.attributes["axis"] = axis;
+    op.set(keys::concat.axis, axis);
     for (const RecordedTensor& tensor : tensors) builder.input(op, tensor);
     builder.output(op, result);
     builder.add(std::move(op), launch, &call);
@@ -95,7 +95,7 @@ void moved_columns(Builder& builder, const Launch& launch) {
     if (source.elements() != target.elements()) throw NotUnderstood{"columns are moved and not all kept"};
     Op op;
     op.kind = OpKind::copy;
-    op.attributes["vector_width"] = std::int64_t{4};
+    op.set(keys::any.vector_width, 4);
     assume(op, "columns in the order in which they were: the order of features was not recorded");
     builder.input(op, source);
     builder.output(op, target);
@@ -125,11 +125,11 @@ void memory_copy(Builder& builder, const Launch& launch) {
                to_host = name.find("DtoH") != std::string::npos;
     Op op;
     op.kind = to_device || to_host ? OpKind::host_copy : OpKind::copy;
-    if (to_device) op.attributes["direction"] = std::string("host_to_device");
-    if (to_host) op.attributes["direction"] = std::string("device_to_host");
+    if (to_device) op.set(keys::host_copy.direction, "host_to_device");
+    if (to_host) op.set(keys::host_copy.direction, "device_to_host");
     if (op.kind == OpKind::host_copy) {
         const bool pinned = name.find("Pinned") != std::string::npos;
-        op.attributes["host_memory"] = std::string(pinned ? "pinned" : "pageable");
+        op.set(keys::host_copy.host_memory, pinned ? "pinned" : "pageable");
     }
     const Call* call = launch.enclosing({"copy", "_local_scalar_dense"});
     if (call == nullptr && !to_device && !to_host) {
@@ -165,7 +165,7 @@ void memory_set(Builder& builder, const Launch& launch) {
     const RecordedTensor* target = call.gpu_tensor(0) != nullptr ? call.gpu_tensor(0) : call.output_tensor(0);
     Op op;
     op.kind = OpKind::fill;
-    op.attributes["value"] = 0.0;
+    op.set(keys::fill.value, 0.0);
     builder.output(op, need(target, "cleared tensor"));
     builder.add(std::move(op), launch, &call);
 }
@@ -204,11 +204,11 @@ bool collective_rule(Builder& builder, const Launch& launch) {
     Op op;
     op.kind = OpKind::collective;
     for (const auto& [part, kind] : kinds) {
-        if (!op.attributes.contains("collective") && name.find(part) != std::string::npos) {
-            op.attributes["collective"] = std::string(kind);
+        if (!op.has(keys::collective.collective) && name.find(part) != std::string::npos) {
+            op.set(keys::collective.collective, std::string(kind));
         }
     }
-    if (!op.attributes.contains("collective")) throw NotUnderstood{"NCCL kernel of an unknown collective"};
+    if (!op.has(keys::collective.collective)) throw NotUnderstood{"NCCL kernel of an unknown collective"};
     // record_param_comms(tensors, sequence, [group, description], rank, name, ..., start, stride, size of the
     // group)
     const Call* comms = launch.enclosing({"record_param_comms"});
@@ -227,21 +227,22 @@ bool collective_rule(Builder& builder, const Launch& launch) {
     }
     bytes = launch.kernel.collective_bytes >= 0 ? launch.kernel.collective_bytes : bytes;
     if (bytes <= 0) throw NotUnderstood{"the size of the collective was not recorded"};
-    op.attributes["bytes"] = bytes;
+    op.set(keys::collective.bytes, bytes);
     std::int64_t blocks = launch.kernel.grid.empty() ? 0 : 1;
     for (const std::int64_t extent : launch.kernel.grid) blocks *= extent;
-    if (blocks > 0) op.attributes["thread_blocks"] = blocks;
+    if (blocks > 0) op.set(keys::collective.thread_blocks, blocks);
     if (comms != nullptr && !comms->inputs.empty()) {
         const std::int64_t ranks = integer_operand(*comms, comms->inputs.size() - 1, 0);
-        if (comms->inputs.size() >= 9 && ranks > 0) op.attributes["ranks"] = ranks;
+        if (comms->inputs.size() >= 9 && ranks > 0) op.set(keys::collective.ranks, ranks);
         if (comms->inputs.size() > 2 && comms->inputs[2].value.list() != nullptr &&
             !comms->inputs[2].value.list()->empty() &&
             comms->inputs[2].value.list()->front().text() != nullptr) {
-            op.attributes["group"] = *comms->inputs[2].value.list()->front().text();
+            op.set(keys::collective.group, *comms->inputs[2].value.list()->front().text());
         }
     }
     // A group of one has no kernel: what says so is of another run.
-    if (op.integer("ranks", 1) <= 1 && launch.kernel.ranks > 1) op.attributes["ranks"] = launch.kernel.ranks;
+    if (op.get(keys::collective.ranks, 1) <= 1 && launch.kernel.ranks > 1)
+        op.set(keys::collective.ranks, launch.kernel.ranks);
     builder.add(std::move(op), launch, call);
     return true;
 }

@@ -303,12 +303,12 @@ bool random_numbers(Builder& builder, const Launch& launch) {
     if (call.name != "random" && call.name != "uniform") throw NotUnderstood{"distribution " + call.name};
     Op op;
     op.kind = OpKind::random;
-    op.attributes["distribution"] = std::string(call.name == "random" ? "integer" : "uniform");
+    op.set(keys::random.distribution, call.name == "random" ? "integer" : "uniform");
     const auto number = [&call](std::size_t index, double fallback) {
         return call.literal(index) != nullptr ? call.literal(index)->number(fallback) : fallback;
     };
-    op.attributes["low"] = number(1, 0);
-    op.attributes["high"] = number(2, 1);
+    op.set(keys::random.low, number(1, 0));
+    op.set(keys::random.high, number(2, 1));
     builder.output(op, need(call.gpu_tensor(0), "tensor of random numbers"));
     builder.add(std::move(op), launch, &call);
     return true;
@@ -320,34 +320,32 @@ bool random_numbers(Builder& builder, const Launch& launch) {
 /// A kernel without offset calculators walks all operands alike: strides that differ were taken from a view
 /// that this kernel did not read.
 void drop_differing_strides(Op& op) {
-    std::vector<std::string> keys;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i)
-        keys.push_back("input" + std::to_string(i) + "_strides");
-    for (std::size_t i = 0; i < op.outputs.size(); ++i)
-        keys.push_back("output" + std::to_string(i) + "_strides");
-    const bool alike = std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
-        return op.integers(key) == op.integers(keys.front());
+    std::vector<std::string> operands;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) operands.push_back("input" + std::to_string(i));
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) operands.push_back("output" + std::to_string(i));
+    const bool alike = std::all_of(operands.begin(), operands.end(), [&](const std::string& operand) {
+        return op.strides(operand) == op.strides(operands.front());
     });
     if (alike) return;
-    for (const std::string& key : keys) op.attributes.erase(key);
+    for (const std::string& operand : operands) op.drop_strides(operand);
 }
 
 void describe_access(Op& op, const KernelName& name) {
     if (name.function == "vectorized_elementwise_kernel" || name.contains("TrivialOffsetCalculator"))
         drop_differing_strides(op);
     if (name.function == "vectorized_elementwise_kernel") {
-        op.attributes["vector_width"] = name.integer(0).value_or(1);
+        op.set(keys::any.vector_width, name.integer(0).value_or(1));
     } else if (name.function == "unrolled_elementwise_kernel") {
-        op.attributes["vector_width"] = std::int64_t{1};
-        op.attributes["elements_per_thread"] = std::int64_t{4};
+        op.set(keys::any.vector_width, 1);
+        op.set(keys::any.elements_per_thread, 4);
         const bool trivial = name.contains("TrivialOffsetCalculator");
-        op.attributes["strided"] = std::int64_t{!trivial};
-        op.attributes["casting"] = std::int64_t{name.contains("LoadWithCast")};
+        op.set(keys::any.strided, !trivial);
+        op.set(keys::any.casting, name.contains("LoadWithCast"));
     } else if (name.function == "elementwise_kernel") {
-        op.attributes["vector_width"] = std::int64_t{1};
-        op.attributes["elements_per_thread"] = name.integer(1).value_or(1);
-        op.attributes["strided"] = std::int64_t{1};
-        op.attributes["in_turn"] = std::int64_t{1};
+        op.set(keys::any.vector_width, 1);
+        op.set(keys::any.elements_per_thread, name.integer(1).value_or(1));
+        op.set(keys::any.strided, 1);
+        op.set(keys::any.in_turn, 1);
     }
 }
 
@@ -357,9 +355,9 @@ void fill_operation(Builder& builder, const Launch& launch) {
     Op op;
     op.kind = OpKind::fill;
     const Literal* value = call.name == "fill" ? call.literal(1) : nullptr;
-    op.attributes["value"] = value != nullptr                  ? value->number(0)
+    op.set(keys::fill.value, value != nullptr                  ? value->number(0)
                              : call.name.rfind("ones", 0) == 0 ? 1.0
-                                                               : 0.0;
+                                                               : 0.0);
     const RecordedTensor* target = call.gpu_tensor(0) != nullptr ? call.gpu_tensor(0) : call.output_tensor(0);
     builder.output(op, need(target, "filled tensor"));
     describe_access(op, launch.name);
@@ -374,8 +372,8 @@ void arange_operation(Builder& builder, const Launch& launch) {
     };
     Op op;
     op.kind = OpKind::fill;
-    op.attributes["value"] = number(0, 0);
-    op.attributes["step"] = number(2, 1);
+    op.set(keys::fill.value, number(0, 0));
+    op.set(keys::fill.step, number(2, 1));
     builder.output(op, need(call.output_tensor(0), "result of arange"));
     builder.add(std::move(op), launch, &call);
 }
@@ -386,9 +384,9 @@ void dropout_operation(Builder& builder, const Launch& launch) {
     const double keep = call.name == "_fused_dropout" ? drop : 1 - drop;
     Op op;
     op.kind = OpKind::elementwise;
-    op.attributes["expression"] =
-        "t0 = random(0) < " + number_text(keep) + "; y0 = t0 * x0 * " + number_text(1 / keep) + "; y1 = t0";
-    if (const auto vector = launch.name.integer(4)) op.attributes["vector_width"] = *vector;
+    op.set(keys::elementwise.expression, "t0 = random(0) < " + number_text(keep) + "; y0 = t0 * x0 * " +
+                                             number_text(1 / keep) + "; y1 = t0");
+    if (const auto vector = launch.name.integer(4)) op.set(keys::any.vector_width, *vector);
     builder.input(op, need(call.gpu_tensor(0), "operand of dropout"));
     builder.output(op, need(call.output_tensor(0), "result of dropout"));
     builder.output(op, need(call.output_tensor(1), "mask of dropout"));
@@ -415,7 +413,7 @@ bool elementwise_rule(Builder& builder, const Launch& launch) {
     if (!meaning) throw NotUnderstood{"functor of " + call.name + " is not known"};
     Op op;
     op.kind = OpKind::elementwise;
-    op.attributes["expression"] = meaning->expression;
+    op.set(keys::elementwise.expression, meaning->expression);
     if (!meaning->assumed.empty()) assume(op, meaning->assumed);
     for (const std::size_t operand : meaning->operands)
         builder.input(op, need(call.gpu_tensor(operand), "operand of " + call.name));

@@ -84,7 +84,7 @@ void by_formula(Builder& builder, const Launch& launch, const Call& call, std::s
             assume(op, "value 1 of numbers that were not recorded");
         replace(text, mark, number_text(number_operand(call, i, 1)));
     }
-    op.attributes["expression"] = "y0 = " + text;
+    op.set(keys::elementwise.expression, "y0 = " + text);
     const bool in_place =
         call.full_name.ends_with("_") || call.outputs.empty() || call.outputs[0].tensors.empty();
     builder.output(op, in_place ? self : flat(call.outputs[0].tensors));
@@ -94,10 +94,10 @@ void by_formula(Builder& builder, const Launch& launch, const Call& call, std::s
 void adam(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
     op.kind = OpKind::elementwise;
-    op.attributes["expression"] = std::string(
-        "y1 = s1 * x2 + (1 - s1) * x0; y2 = s2 * x3 + (1 - s2) * x0 * x0; "
-        "y0 = x1 - s0 * (y1 / s3 / (sqrt(y2 / s4) + s5) + s6 * x1)");
-    op.attributes["scalars"] = std::vector<double>{1e-4, 0.9, 0.999, 0.1, 0.001, 1e-8, 0.01};
+    op.set(keys::elementwise.expression,
+           "y1 = s1 * x2 + (1 - s1) * x0; y2 = s2 * x3 + (1 - s2) * x0 * x0; "
+           "y0 = x1 - s0 * (y1 / s3 / (sqrt(y2 / s4) + s5) + s6 * x1)");
+    op.set(keys::elementwise.scalars, {1e-4, 0.9, 0.999, 0.1, 0.001, 1e-8, 0.01});
     assume(op, "learning rate, decays and epsilon with usual values, bias corrections of the first step");
     const RecordedTensor parameters = flat(list_operand(call, 0, "parameters")),
                          gradients = flat(list_operand(call, 1, "gradients")),
@@ -116,10 +116,10 @@ void sgd(Builder& builder, const Launch& launch, const Call& call) {
     const bool momentum = call.inputs.size() > 2 && !call.inputs[2].tensors.empty();
     Op op;
     op.kind = OpKind::elementwise;
-    op.attributes["scalars"] = std::vector<double>{0.01, 0.9};
+    op.set(keys::elementwise.scalars, {0.01, 0.9});
     assume(op, "learning rate and momentum with usual values");
-    op.attributes["expression"] =
-        std::string(momentum ? "y1 = s1 * x2 + x0; y0 = x1 - s0 * y1" : "y0 = x1 - s0 * x0 + 0 * s1");
+    op.set(keys::elementwise.expression,
+           momentum ? "y1 = s1 * x2 + x0; y0 = x1 - s0 * y1" : "y0 = x1 - s0 * x0 + 0 * s1");
     builder.input(op, gradients);
     builder.input(op, parameters);
     if (momentum) builder.input(op, flat(call.inputs[2].tensors));
@@ -131,7 +131,7 @@ void sgd(Builder& builder, const Launch& launch, const Call& call) {
 void clear(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
     op.kind = OpKind::fill;
-    op.attributes["value"] = 0.0;
+    op.set(keys::fill.value, 0.0);
     builder.output(op, flat(list_operand(call, 0, "tensors")));
     builder.add(std::move(op), launch, &call);
 }
@@ -141,8 +141,8 @@ void norms(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor all = flat(list_operand(call, 0, "tensors"));
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["expression"] = std::string("y0 = x0 * x0");
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.expression, "y0 = x0 * x0");
     assume(op, "one norm of all tensors instead of one of each");
     builder.input(op, all);
     builder.output(op, builder.invented(ElementType::f32, {}));

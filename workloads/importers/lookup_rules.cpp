@@ -40,9 +40,9 @@ void embedding_forward(Builder& builder, const Launch& launch) {
     const std::int64_t axis = select ? integer_operand(call, 1, 0) : 0;
     Op op;
     op.kind = axis == 0 && table.shape.size() == 2 ? OpKind::embedding : OpKind::gather;
-    if (op.kind == OpKind::gather) op.attributes["axis"] = axis;
+    if (op.kind == OpKind::gather) op.set(keys::gather.axis, axis);
     if (op.kind == OpKind::embedding && launch.name.function == "indexSelectLargeIndex")
-        op.attributes["one_by_one"] = std::int64_t{1};
+        op.set(keys::embedding.one_by_one, 1);
     builder.input(op, table);
     builder.input(op, need(call.gpu_tensor(select ? 2 : 1), "indices"));
     builder.output(op, need(call.output_tensor(0), "result of the lookup"));
@@ -54,9 +54,8 @@ void embedding_backward(Builder& builder, const Launch& launch) {
     const Call& call = need(launch.enclosing({"embedding_dense_backward"}), "embedding gradient");
     Op op;
     op.kind = OpKind::embedding_grad;
-    op.attributes["accumulate"] = std::int64_t{1};  // the table was filled with zeros by a kernel of its own
-    if (launch.name.function.rfind("embedding_backward_feature", 0) == 0)
-        op.attributes["in_order"] = std::int64_t{1};
+    op.set(keys::embedding.accumulate, 1);  // the table was filled with zeros by a kernel of its own
+    if (launch.name.function.rfind("embedding_backward_feature", 0) == 0) op.set(keys::embedding.in_order, 1);
     builder.input(op, need(call.gpu_tensor(0), "gradient"));
     builder.input(op, need(call.gpu_tensor(1), "indices"));
     builder.output(op, need(call.output_tensor(0), "gradient of the table"));
@@ -70,13 +69,13 @@ void index(Builder& builder, const Launch& launch, bool put) {
     const Indices indices = indices_of(call, 1);
     Op op;
     op.kind = put ? OpKind::scatter : OpKind::gather;
-    op.attributes["axis"] = indices.axis;
+    op.set(keys::gather.axis, indices.axis);
     const RecordedTensor& self = need(call.gpu_tensor(0), "indexed tensor");
     builder.input(op, self);
     for (const RecordedTensor& tensor : indices.tensors) builder.input(op, tensor);
     if (put) {
         builder.input(op, need(call.gpu_tensor(2), "values"));
-        if (call.literal(3) != nullptr) op.attributes["accumulate"] = integer_operand(call, 3, 0);
+        if (call.literal(3) != nullptr) op.set(keys::gather.accumulate, integer_operand(call, 3, 0));
         builder.output(op, self);
     } else {
         builder.output(op, need(call.output_tensor(0), "result of index"));
@@ -93,13 +92,13 @@ void along(Builder& builder, const Launch& launch, bool scatter) {
     if (axis < 0) axis += static_cast<std::int64_t>(self.shape.size());
     Op op;
     op.kind = scatter ? OpKind::scatter : OpKind::gather;
-    op.attributes["axis"] = axis;
-    op.attributes["along"] = std::int64_t{1};
+    op.set(keys::gather.axis, axis);
+    op.set(keys::gather.along, 1);
     builder.input(op, self);
     builder.input(op, need(call.gpu_tensor(2), "indices"));
     if (scatter) {
         builder.input(op, need(call.gpu_tensor(3), "values"));
-        op.attributes["accumulate"] = std::int64_t{call.name == "scatter_add"};
+        op.set(keys::gather.accumulate, call.name == "scatter_add");
         builder.output(op, self);
     } else {
         builder.output(op, need(call.output_tensor(0), "result of gather"));

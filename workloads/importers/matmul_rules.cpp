@@ -50,10 +50,10 @@ void product(Builder& builder, Op& op, const RecordedTensor& a, bool transpose_a
     const Matrix left = matrix(a, transpose_a), right = matrix(b, transpose_b);
     builder.input(op, left.tensor);
     builder.input(op, right.tensor);
-    op.attributes["transpose_a"] = std::int64_t{left.transposed};
-    op.attributes["transpose_b"] = std::int64_t{right.transposed};
+    op.set(keys::matmul.transpose_a, left.transposed);
+    op.set(keys::matmul.transpose_b, right.transposed);
     const std::size_t axes = left.tensor.shape.size();
-    op.attributes["k"] = left.tensor.shape[left.transposed ? axes - 2 : axes - 1];
+    op.set(keys::matmul.k, left.tensor.shape[left.transposed ? axes - 2 : axes - 1]);
 }
 
 /// Transformer Engine's te_gemm: cuBLAS arguments (A, scale, ..., transa, B, scale, ..., transb, D, ...,
@@ -78,10 +78,10 @@ void transformer_engine(Builder& builder, Op& op, const Call& call) {
     // (globalKernelBgrad).
     if (has_bias && !gradient) builder.input(op, *bias);
     if (flag(20)) builder.input(op, d);
-    if (has_gelu) op.attributes["epilogue"] = has_bias ? gelu_of_sum : gelu_alone;
+    if (has_gelu) op.set(keys::matmul.epilogue, has_bias ? gelu_of_sum : gelu_alone);
     builder.output(op, d);
     if (has_gelu) builder.output(op, *pre_gelu);
-    if (gradient && has_bias) op.attributes["bias_gradient"] = std::int64_t{1};
+    if (gradient && has_bias) op.set(keys::matmul.bias_gradient, 1);
 }
 
 /// "tn" of "..._tn_n_tilesize...": how cuBLAS reads its (column-major) A and B.
@@ -97,7 +97,7 @@ void describe_slices(Op& op, const RecordedTensor& result, const std::vector<std
     if (grid.size() != 3 || grid[2] < 1 || result.shape.size() < 2) return;
     std::int64_t products = 1;
     for (std::size_t axis = 0; axis + 2 < result.shape.size(); ++axis) products *= result.shape[axis];
-    if (products > 0 && grid[2] % products == 0) op.attributes["slices"] = grid[2] / products;
+    if (products > 0 && grid[2] % products == 0) op.set(keys::any.slices, grid[2] / products);
 }
 
 }  // namespace
@@ -117,26 +117,27 @@ void torch_product(Builder& builder, Op& op, const Call& call) {
         const double alpha_value = alpha != nullptr ? alpha->number(1) : 1;
         if (beta_value != 0) builder.input(op, need(call.gpu_tensor(0), "added matrix"));
         if (alpha_value != 1 || (beta_value != 0 && beta_value != 1)) {
-            op.attributes["epilogue"] = "y0 = " + number_text(alpha_value) + " * x0" +
-                                        (beta_value != 0 ? " + " + number_text(beta_value) + " * x1" : "");
+            op.set(keys::matmul.epilogue,
+                   "y0 = " + number_text(alpha_value) + " * x0" +
+                       (beta_value != 0 ? " + " + number_text(beta_value) + " * x1" : ""));
         }
     }
     builder.output(op, result);
 }
 
 void describe_product(Op& op, const KernelName& name) {
-    if (const auto tile = tile_of(name.full); !tile.empty()) op.attributes["tile"] = tile;
-    if (const std::int64_t stages = stages_of(name.full); stages > 0) op.attributes["stages"] = stages;
+    if (const auto tile = tile_of(name.full); !tile.empty()) op.set(keys::any.tile, tile);
+    if (const std::int64_t stages = stages_of(name.full); stages > 0) op.set(keys::any.stages, stages);
     if (const std::int64_t elements = alignment_of(name.full); elements > 0)
-        op.attributes["copy_elements"] = elements;
+        op.set(keys::any.copy_elements, elements);
     if (const std::int64_t warpgroups = warpgroups_of(name.full); warpgroups > 0)
-        op.attributes["warpgroups"] = warpgroups;
-    if (const std::string layout = layout_of(name.full); !layout.empty()) op.attributes["layout"] = layout;
+        op.set(keys::any.warpgroups, warpgroups);
+    if (const std::string layout = layout_of(name.full); !layout.empty()) op.set(keys::matmul.layout, layout);
     // On Ampere and later, s1688 and s16816 of f32 operands are tf32 instructions; "tf32" may not be spelt
     // out.
     const bool tensor_cores = name.contains("s1688") || name.contains("s16816") || name.contains("xmma");
     if (name.contains("tf32") || (tensor_cores && !name.contains("f16") && !name.contains("h16816")))
-        op.attributes["compute_type"] = std::string("tf32");
+        op.set(keys::any.compute_type, "tf32");
 }
 
 bool matmul_rule(Builder& builder, const Launch& launch) {
@@ -154,8 +155,8 @@ bool matmul_rule(Builder& builder, const Launch& launch) {
     const RecordedTensor& result =
         call.name == "tex_ts::te_gemm_ts" ? *call.gpu_tensor(10) : *call.output_tensor(0);
     if (result.shape.size() >= 2) {
-        op.attributes["m"] = result.shape[result.shape.size() - 2];
-        op.attributes["n"] = result.shape.back();
+        op.set(keys::matmul.m, result.shape[result.shape.size() - 2]);
+        op.set(keys::matmul.n, result.shape.back());
     }
     describe_product(op, launch.name);
     describe_slices(op, result, launch.kernel.grid);

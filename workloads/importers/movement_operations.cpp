@@ -18,7 +18,7 @@ void copy(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
     op.kind = to.on_gpu() && from.on_gpu() ? OpKind::copy : OpKind::host_copy;
     if (op.kind == OpKind::host_copy)
-        op.attributes["direction"] = std::string(to.on_gpu() ? "host_to_device" : "device_to_host");
+        op.set(keys::host_copy.direction, to.on_gpu() ? "host_to_device" : "device_to_host");
     if (from.on_gpu()) builder.input(op, from);
     if (to.on_gpu()) builder.output(op, to);
     describe_access(op, launch.name);
@@ -28,7 +28,7 @@ void copy(Builder& builder, const Launch& launch, const Call& call) {
 void read_back(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
     op.kind = OpKind::host_copy;
-    op.attributes["direction"] = std::string("device_to_host");
+    op.set(keys::host_copy.direction, "device_to_host");
     builder.input(op, need(call.gpu_tensor(0), "scalar of " + call.name));
     builder.add(std::move(op), launch, &call);
 }
@@ -42,7 +42,7 @@ void join(Builder& builder, const Launch& launch, const Call& call) {
     if (axis < 0) axis += static_cast<std::int64_t>(result.shape.size());
     Op op;
     op.kind = OpKind::concat;
-    op.attributes["axis"] = axis;
+    op.set(keys::concat.axis, axis);
     for (const RecordedTensor& tensor : call.inputs[0].tensors) {
         if (call.name == "cat") {
             if (tensor.elements() > 0) builder.input(op, tensor);
@@ -87,7 +87,7 @@ void triangle(Builder& builder, const Launch& launch, const Call& call) {
 void whole_fill(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
     op.kind = OpKind::fill;
-    op.attributes["value"] = call.name.rfind("ones", 0) == 0 ? 1.0 : 0.0;
+    op.set(keys::fill.value, call.name.rfind("ones", 0) == 0 ? 1.0 : 0.0);
     if (call.name.ends_with("_backward")) assume(op, "the slice is written by the same kernel");
     builder.output(op, need(call.output_tensor(0), "result of " + call.name));
     builder.add(std::move(op), launch, &call);

@@ -194,10 +194,10 @@ RecordedTensor flat(const RecordedTensor& start, std::int64_t elements) {
 /// moments.
 void adam(Builder& builder, Op& op, const RecordedTensor& gradients) {
     op.kind = OpKind::elementwise;
-    op.attributes["expression"] = std::string(
-        "y1 = s1 * x2 + (1 - s1) * x0; y2 = s2 * x3 + (1 - s2) * x0 * x0; "
-        "y0 = x1 - s0 * (y1 / s3 / (sqrt(y2 / s4) + s5) + s6 * x1)");
-    op.attributes["scalars"] = std::vector<double>{1e-4, 0.9, 0.999, 0.1, 0.001, 1e-8, 0.01};
+    op.set(keys::elementwise.expression,
+           "y1 = s1 * x2 + (1 - s1) * x0; y2 = s2 * x3 + (1 - s2) * x0 * x0; "
+           "y0 = x1 - s0 * (y1 / s3 / (sqrt(y2 / s4) + s5) + s6 * x1)");
+    op.set(keys::elementwise.scalars, {1e-4, 0.9, 0.999, 0.1, 0.001, 1e-8, 0.01});
     assume(op,
            "learning rate, decays, bias corrections, epsilon and weight decay of the first step with usual "
            "values");
@@ -212,9 +212,9 @@ void adam(Builder& builder, Op& op, const RecordedTensor& gradients) {
 /// more).
 void squared_norm(Builder& builder, Op& op, const RecordedTensor& tensors, const RecordedTensor& sums) {
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["expression"] = std::string("y0 = x0 * x0");
-    op.attributes["partials"] = sums.elements();
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.expression, "y0 = x0 * x0");
+    op.set(keys::reduce.partials, sums.elements());
     builder.input(op, tensors);
     RecordedTensor total = sums;
     total.shape = {};
@@ -242,7 +242,7 @@ void norm_cleanup(Builder& builder, const Launch& launch) {
     const Call& call = need(launch.recording.parent(launch.kernel), "call around the cleanup");
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
+    op.set(keys::reduce.reduction, "sum");
     builder.input(op, sums);
     const RecordedTensor* result = call.output_tensor(0);
     if (result == nullptr || result->elements() != 1)
@@ -287,15 +287,16 @@ void foreach_op(Builder& builder, Op& op, const Launch& launch, const Call& call
         if (call.inputs.size() < 2) throw NotUnderstood{"the second list was not recorded"};
         builder.input(op, beside(call.inputs[1].tensors, first, start, elements));
         const double alpha = call.literal(2) != nullptr ? call.literal(2)->number(1) : 1;
-        op.attributes["expression"] = "y0 = x0" + symbol + (alpha == 1 ? "x1" : number_text(alpha) + " * x1");
+        op.set(keys::elementwise.expression,
+               "y0 = x0" + symbol + (alpha == 1 ? "x1" : number_text(alpha) + " * x1"));
     } else if (scalar != nullptr && scalar->elements() == 1) {
-        op.attributes["expression"] = "y0 = x0" + symbol + "x1";
+        op.set(keys::elementwise.expression, "y0 = x0" + symbol + "x1");
         builder.input(op, *scalar);
     } else if (const Literal* number = call.literal(1); number != nullptr && number->is_number()) {
-        op.attributes["expression"] = "y0 = x0" + symbol + number_text(number->number(1));
+        op.set(keys::elementwise.expression, "y0 = x0" + symbol + number_text(number->number(1)));
     } else {
-        op.attributes["expression"] = "y0 = x0" + symbol + "s0";
-        op.attributes["scalars"] = std::vector<double>{1};
+        op.set(keys::elementwise.expression, "y0 = x0" + symbol + "s0");
+        op.set(keys::elementwise.scalars, {1});
         assume(op, "value 1 of a number that was not recorded");
     }
     const bool in_place =
@@ -332,11 +333,11 @@ bool multi_tensor_rule(Builder& builder, const Launch& launch) {
     }
     // Small tensors make small chunks; a CTA takes whole turns of 2,048 elements.
     const std::int64_t largest = plan.pieces[turn.index].largest_chunk;
-    op.attributes["chunk_elements"] = std::max<std::int64_t>(1, (largest + 2047) / 2048) * 2048;
+    op.set(keys::any.chunk_elements, std::max<std::int64_t>(1, (largest + 2047) / 2048) * 2048);
     // Blocks of 512 threads; a turn is four elements of a thread, in one vector but for Apex's Adam.
-    op.attributes["threads"] = std::int64_t{512};
-    op.attributes["elements_per_thread"] = std::int64_t{4};
-    op.attributes["vector_width"] = std::int64_t{is_adam ? 1 : 4};
+    op.set(keys::any.threads, 512);
+    op.set(keys::any.elements_per_thread, 4);
+    op.set(keys::any.vector_width, is_adam ? 1 : 4);
     if (!plan.source.empty()) assume(op, plan.source);
     builder.add(std::move(op), launch, &call);
     return true;

@@ -12,7 +12,7 @@ void set_axis(Op& op, const Call& call, std::size_t index, const RecordedTensor&
     std::int64_t axis = integer_operand(call, index, -1);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) throw NotUnderstood{call.name + " along an axis that is not there"};
-    if (axis != rank - 1) op.attributes["axis"] = axis;
+    if (axis != rank - 1) op.set(keys::softmax.axis, axis);
 }
 
 void softmax(Builder& builder, const Launch& launch, const Call& call) {
@@ -20,7 +20,7 @@ void softmax(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
     op.kind = OpKind::softmax;
     set_axis(op, call, 1, x);
-    if (call.name == "_log_softmax") op.attributes["logarithm"] = std::int64_t{1};
+    if (call.name == "_log_softmax") op.set(keys::softmax.logarithm, 1);
     builder.input(op, x);
     builder.output(op, need(call.output_tensor(0), "result of " + call.name));
     builder.add(std::move(op), launch, &call);
@@ -32,7 +32,7 @@ void softmax_gradient(Builder& builder, const Launch& launch, const Call& call) 
     Op op;
     op.kind = OpKind::softmax_grad;
     set_axis(op, call, 2, y);
-    if (call.name == "_log_softmax_backward_data") op.attributes["logarithm"] = std::int64_t{1};
+    if (call.name == "_log_softmax_backward_data") op.set(keys::softmax.logarithm, 1);
     builder.input(op, y);
     builder.input(op, operand(call, 0, "gradient"));
     builder.output(op, need(call.output_tensor(0), "result of " + call.name));
@@ -54,8 +54,8 @@ void layer_norm(Builder& builder, const Launch& launch, const Call& call) {
     const std::int64_t columns = gamma.elements(), rows = columns > 0 ? x.elements() / columns : 0;
     Op op;
     op.kind = OpKind::layer_norm;
-    if (has_kernel(launch, "vectorized_layer_norm_kernel")) op.attributes["eager"] = std::int64_t{1};
-    op.attributes["epsilon"] = number_operand(call, 4, 1e-5);
+    if (has_kernel(launch, "vectorized_layer_norm_kernel")) op.set(keys::any.eager, 1);
+    op.set(keys::layer_norm.epsilon, number_operand(call, 4, 1e-5));
     builder.input(op, as_rows(x, columns));
     builder.input(op, seen_as(gamma, {columns}));
     builder.input(op, seen_as(operand(call, 3, "beta"), {columns}));
@@ -74,7 +74,7 @@ void layer_norm_gradient(Builder& builder, const Launch& launch, const Call& cal
     op.kind = OpKind::layer_norm_grad;
     if (has_kernel(launch, "layer_norm_grad_input_kernel") &&
         has_kernel(launch, "GammaBetaBackwardCUDAKernel"))
-        op.attributes["eager"] = std::int64_t{1};
+        op.set(keys::any.eager, 1);
     builder.input(op, as_rows(operand(call, 0, "gradient"), columns));
     builder.input(op, as_rows(x, columns));
     builder.input(op, operand(call, 3, "mean"));
@@ -91,8 +91,8 @@ void group_norm(Builder& builder, const Launch& launch, const Call& call) {
     // (x, gamma, beta, N, C, HxW, groups, epsilon) -> y, mean, rstd
     Op op;
     op.kind = OpKind::group_norm;
-    op.attributes["groups"] = integer_operand(call, 6, 1);
-    op.attributes["epsilon"] = number_operand(call, 7, 1e-5);
+    op.set(keys::group_norm.groups, integer_operand(call, 6, 1));
+    op.set(keys::group_norm.epsilon, number_operand(call, 7, 1e-5));
     for (std::size_t i = 0; i < 3; ++i) builder.input(op, operand(call, i, "operand"));
     for (std::size_t i = 0; i < 3; ++i)
         builder.output(op, need(call.output_tensor(i), "result of a group norm"));
@@ -106,8 +106,8 @@ void pick_labels(Builder& builder, const Launch& launch, const Call& call) {
     if (x.shape.size() != 2) throw NotUnderstood{"a loss of other than two axes"};
     Op op;
     op.kind = OpKind::gather;
-    op.attributes["axis"] = std::int64_t{1};
-    op.attributes["along"] = std::int64_t{1};
+    op.set(keys::gather.axis, 1);
+    op.set(keys::gather.along, 1);
     assume(op, "the mean of what is picked is taken in the same kernel");
     builder.input(op, x);
     builder.input(op, labels);
@@ -122,8 +122,8 @@ void spread_labels(Builder& builder, const Launch& launch, const Call& call) {
     if (result.shape.size() != 2) throw NotUnderstood{"a loss of other than two axes"};
     Op op;
     op.kind = OpKind::scatter;
-    op.attributes["axis"] = std::int64_t{1};
-    op.attributes["along"] = std::int64_t{1};
+    op.set(keys::scatter.axis, 1);
+    op.set(keys::scatter.along, 1);
     builder.input(op, result);
     builder.input(op, labels);
     builder.input(op, builder.invented(result.type, labels.shape));

@@ -163,7 +163,7 @@ bool normalisation_rule(Builder& builder, const Launch& launch) {
     if (function.find("fwd") != std::string::npos) {
         const Forward forward = forward_of(launch, scope, columns);
         op.kind = OpKind::layer_norm;
-        op.attributes["epsilon"] = epsilon_of(scope);
+        op.set(keys::layer_norm.epsilon, epsilon_of(scope));
         for (const RecordedTensor* tensor : {&forward.x, &forward.gamma, &forward.beta})
             builder.input(op, *tensor);
         for (const RecordedTensor* tensor : {&forward.y, &forward.mean, &forward.rstd})
@@ -176,9 +176,9 @@ bool normalisation_rule(Builder& builder, const Launch& launch) {
     const Backward backward = backward_tensors(launch, scope, forward);
     if (function.find("finalize") != std::string::npos) {
         op.kind = OpKind::reduce;
-        op.attributes["reduction"] = std::string("sum");
-        op.attributes["axes"] = std::vector<std::int64_t>{0};
-        op.attributes["expression"] = std::string("y0 = x0; y1 = x1");
+        op.set(keys::reduce.reduction, "sum");
+        op.set(keys::reduce.axes, {0});
+        op.set(keys::reduce.expression, "y0 = x0; y1 = x1");
         builder.input(op, backward.partial_gamma);
         builder.input(op, backward.partial_beta);
         builder.output(op, backward.d_gamma);

@@ -20,9 +20,9 @@ void product(Builder& builder, const Launch& launch, const Call& call) {
 void random_numbers(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
     op.kind = OpKind::random;
-    op.attributes["distribution"] = std::string("uniform");
-    op.attributes["low"] = 0.0;
-    op.attributes["high"] = 1.0;
+    op.set(keys::random.distribution, "uniform");
+    op.set(keys::random.low, 0.0);
+    op.set(keys::random.high, 1.0);
     if (call.name != "uniform") assume(op, "uniform numbers instead of " + call.name);
     const RecordedTensor* target = call.gpu_tensor(0) != nullptr ? call.gpu_tensor(0) : call.output_tensor(0);
     builder.output(op, need(target, "tensor of random numbers"));

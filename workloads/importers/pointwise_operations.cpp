@@ -208,7 +208,7 @@ bool pointwise_operation(Builder& builder, const Launch& launch, const Call& cal
         text = replaced(text, mark, number_text(known ? number->number(1) : default_of(call.name, i)));
     }
     if (op.inputs.empty()) throw NotUnderstood{"no operand of " + call.name + " was recorded"};
-    op.attributes["expression"] = text;
+    op.set(keys::elementwise.expression, text);
     builder.output(op, result);
     describe_access(op, launch.name);
     builder.add(std::move(op), launch, &call);

@@ -30,8 +30,8 @@ bool bias_gradient(Builder& builder, const Launch& launch) {
     const RecordedTensor& bias = need(call.gpu_tensor(14), "bias of te_gemm");
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["axes"] = std::vector<std::int64_t>{0};
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.axes, {0});
     builder.input(op, gradient);
     builder.output(op, bias);
     builder.add(std::move(op), launch, &call);
@@ -54,8 +54,8 @@ bool split_k(Builder& builder, const Launch& launch) {
     }
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["axes"] = std::vector<std::int64_t>{0};
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.axes, {0});
     assume(op, "2 partial results in f32");
     Shape partial = result.shape;
     partial.insert(partial.begin(), 2);
@@ -97,24 +97,24 @@ bool reduce_rule(Builder& builder, const Launch& launch) {
     const RecordedTensor& input = need(call.gpu_tensor(0), "operand of " + call.name);
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string(found->reduction);
+    op.set(keys::reduce.reduction, std::string(found->reduction));
     const bool norm = call.name == "norm" || call.name == "linalg_vector_norm";
-    op.attributes["axes"] = axes_of(call, input, norm ? 2 : 1);
-    if (*found->expression != '\0') op.attributes["expression"] = std::string(found->expression);
+    op.set(keys::reduce.axes, axes_of(call, input, norm ? 2 : 1));
+    if (*found->expression != '\0') op.set(keys::reduce.expression, std::string(found->expression));
     builder.input(op, input);
     const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
     if (launch.name.contains("ArgMaxOps") || launch.name.contains("ArgMinOps")) {
         // The position alone is wanted; the extremum stays in the kernel.
         builder.output(op, builder.invented(input.type, result.shape));
-        op.attributes["argument"] = std::int64_t{1};
+        op.set(keys::reduce.argument, 1);
     }
     builder.output(op, result);
     if (const RecordedTensor* index = call.output_tensor(1)) {
         builder.output(op, *index);
-        op.attributes["argument"] = std::int64_t{1};
+        op.set(keys::reduce.argument, 1);
     }
-    if (const auto threads = launch.name.integer(0)) op.attributes["threads"] = *threads;
-    if (const auto vector = launch.name.integer(1)) op.attributes["vector_width"] = *vector;
+    if (const auto threads = launch.name.integer(0)) op.set(keys::any.threads, *threads);
+    if (const auto vector = launch.name.integer(1)) op.set(keys::any.vector_width, *vector);
     builder.add(std::move(op), launch, &call);
     return true;
 }

@@ -59,8 +59,8 @@ void note_spread(Op& op, const Launch& launch) {
     for (const Call* kernel : kernels) {
         const KernelName name = parse_kernel_name(kernel->full_name);
         if (name.function != "reduce_kernel") continue;
-        if (const auto threads = name.integer(0)) op.attributes["threads"] = *threads;
-        if (const auto vector = name.integer(1)) op.attributes["vector_width"] = *vector;
+        if (const auto threads = name.integer(0)) op.set(keys::any.threads, *threads);
+        if (const auto vector = name.integer(1)) op.set(keys::any.vector_width, *vector);
         return;
     }
 }
@@ -72,7 +72,7 @@ void reduction(Builder& builder, const Launch& launch, const Call& call) {
     if ((call.name == "max" || call.name == "min") && call.gpu_tensor(1) != nullptr) {
         Op op;
         op.kind = OpKind::elementwise;
-        op.attributes["expression"] = "y0 = " + call.name + "(x0, x1)";
+        op.set(keys::elementwise.expression, "y0 = " + call.name + "(x0, x1)");
         builder.input(op, input);
         builder.input(op, *call.gpu_tensor(1));
         builder.output(op, need(call.output_tensor(0), "result of " + call.name));
@@ -82,8 +82,8 @@ void reduction(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string(row.reduction);
-    if (*row.expression != '\0') op.attributes["expression"] = std::string(row.expression);
+    op.set(keys::reduce.reduction, std::string(row.reduction));
+    if (*row.expression != '\0') op.set(keys::reduce.expression, std::string(row.expression));
     std::vector<std::int64_t> axes = axes_operand(call, row.axes, input.shape.size());
     Shape kept;
     for (std::size_t i = 0; i < input.shape.size(); ++i)
@@ -91,16 +91,16 @@ void reduction(Builder& builder, const Launch& launch, const Call& call) {
             kept.push_back(input.shape[i]);
     // The recorded result knows best (axes are not always recorded).
     if (trace::element_count(kept) != result.elements()) axes = reduced_axes(input.shape, result.shape);
-    op.attributes["axes"] = axes;
+    op.set(keys::reduce.axes, axes);
     builder.input(op, input);
     if (call.name == "argmax" || call.name == "argmin") {
         builder.output(op, builder.invented(input.type, result.shape));
-        op.attributes["argument"] = std::int64_t{1};
+        op.set(keys::reduce.argument, 1);
     }
     builder.output(op, result);
     if (const RecordedTensor* index = call.output_tensor(1)) {
         builder.output(op, *index);
-        op.attributes["argument"] = std::int64_t{1};
+        op.set(keys::reduce.argument, 1);
     }
     note_spread(op, launch);
     builder.add(std::move(op), launch, &call);
@@ -111,12 +111,12 @@ void difference_loss(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
     const std::string text = call.name == "mse_loss" ? "y0 = (x0 - x1) * (x0 - x1)" : "y0 = abs(x0 - x1)";
     Op op;
-    op.attributes["expression"] = text;
+    op.set(keys::elementwise.expression, text);
     builder.input(op, x);
     builder.input(op, operand(call, 1, "target"));
     op.kind = result.elements() == x.elements() ? OpKind::elementwise : OpKind::reduce;
     if (op.kind == OpKind::reduce)
-        op.attributes["reduction"] = std::string(number_operand(call, 2, 1) == 2 ? "sum" : "mean");
+        op.set(keys::reduce.reduction, number_operand(call, 2, 1) == 2 ? "sum" : "mean");
     builder.output(op, result);
     builder.add(std::move(op), launch, &call);
 }
@@ -141,7 +141,7 @@ void cumulative_sum(Builder& builder, const Launch& launch, const Call& call) {
     const std::int64_t axis = integer_operand(call, 1, rank - 1);
     Op op;
     op.kind = OpKind::cumulative_sum;
-    op.attributes["axis"] = axis < 0 ? axis + rank : axis;
+    op.set(keys::cumulative_sum.axis, axis < 0 ? axis + rank : axis);
     builder.input(op, x);
     builder.output(op, need(call.output_tensor(0), "result of cumsum"));
     builder.add(std::move(op), launch, &call);

@@ -83,8 +83,9 @@ void add_dropout(Builder& builder, Op& op, const Launch& launch, std::vector<Rec
     const double keep = 1 - dropout_probability(launch.recording, op);
     const std::string bias = tensors.size() == 3 ? "x1 + x2" : "x1";
     if (tensors.size() < 2 || tensors.size() > 3) throw NotUnderstood{"operands of the fused dropout"};
-    op.attributes["expression"] = "t0 = philox(0) < " + number_text(keep) + "; y0 = t0; y1 = x0 + t0 * (" +
-                                  bias + ") * " + number_text(1 / keep);
+    op.set(keys::elementwise.expression, "t0 = philox(0) < " + number_text(keep) +
+                                             "; y0 = t0; y1 = x0 + t0 * (" + bias + ") * " +
+                                             number_text(1 / keep));
     for (const RecordedTensor& tensor : tensors) builder.input(op, tensor);
     builder.input(op, seed);  // steers the generator; not read by the expression
     builder.output(op, mask);
@@ -95,7 +96,7 @@ void dropout_backward(Builder& builder, Op& op, const Launch& launch,
                       const std::vector<RecordedTensor>& tensors) {
     if (tensors.size() != 3) throw NotUnderstood{"operands of the fused dropout gradient"};
     const double keep = 1 - dropout_probability(launch.recording, op);
-    op.attributes["expression"] = "y0 = x0 * x1 * " + number_text(1 / keep);
+    op.set(keys::elementwise.expression, "y0 = x0 * x1 * " + number_text(1 / keep));
     builder.input(op, tensors[0]);
     builder.input(op, tensors[1]);
     builder.output(op, tensors[2]);
@@ -104,7 +105,8 @@ void dropout_backward(Builder& builder, Op& op, const Launch& launch,
 /// gelu(x) or gelu(bias + x).
 void gelu_forward(Builder& builder, Op& op, const std::vector<RecordedTensor>& tensors) {
     if (tensors.size() != 2 && tensors.size() != 3) throw NotUnderstood{"operands of the fused GELU"};
-    op.attributes["expression"] = (tensors.size() == 3 ? "t0 = x0 + x1; y0 = " : "t0 = x0; y0 = ") + gelu;
+    op.set(keys::elementwise.expression,
+           (tensors.size() == 3 ? "t0 = x0 + x1; y0 = " : "t0 = x0; y0 = ") + gelu);
     for (std::size_t i = 0; i + 1 < tensors.size(); ++i) builder.input(op, tensors[i]);
     builder.output(op, tensors.back());
 }
@@ -115,7 +117,7 @@ void gelu_backward(Builder& builder, Op& op, const std::vector<RecordedTensor>& 
         throw NotUnderstood{"operands of the fused GELU gradient"};
     const bool bias = tensors.size() == 4;
     const auto forward = expression::parse((bias ? "t0 = x0 + x1; y0 = " : "t0 = x0; y0 = ") + gelu);
-    op.attributes["expression"] = expression::to_text(expression::gradient(forward, bias ? 1 : 0));
+    op.set(keys::elementwise.expression, expression::to_text(expression::gradient(forward, bias ? 1 : 0)));
     for (std::size_t i = 0; i + 1 < tensors.size(); ++i) builder.input(op, tensors[i]);
     builder.output(op, tensors.back());
 }
@@ -130,12 +132,12 @@ void sum(Builder& builder, Op& op, const std::vector<RecordedTensor>& tensors) {
         if (to[i] == 1 && from[i] != 1) axes.push_back(static_cast<std::int64_t>(i));
     }
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["axes"] = axes;
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.axes, axes);
     // One CTA for each result: the only one of Inductor's configurations for a few hundred results whose time
     // is near the recorded one (12 us for 2048 x 768; 128 columns in a CTA mean six CTAs, which take many
     // times that).
-    op.attributes["column_alone"] = std::int64_t{1};
+    op.set(keys::reduce.column_alone, 1);
     builder.input(op, tensors[0]);
     builder.output(op, tensors[1]);
 }
@@ -153,7 +155,7 @@ bool triton_rule(Builder& builder, const Launch& launch) {
     using Words = std::vector<std::string>;
     Op op;
     op.kind = OpKind::elementwise;
-    op.attributes["fused"] = call->name;
+    op.set(keys::any.fused, call->name);
     if (fused.ops == Words{"add", "native_dropout"}) {
         add_dropout(builder, op, launch, tensors);
     } else if (fused.ops == Words{"native_dropout_backward"}) {

@@ -59,11 +59,11 @@ void bias_gradient(Builder& builder, const Launch& launch, const Call& call) {
     if (dy.shape.size() < 2) throw NotUnderstood{"a gradient of a convolution without channels"};
     Op op;
     op.kind = OpKind::reduce;
-    op.attributes["reduction"] = std::string("sum");
+    op.set(keys::reduce.reduction, "sum");
     std::vector<std::int64_t> axes;
     for (std::size_t i = 0; i < dy.shape.size(); ++i)
         if (i != 1) axes.push_back(static_cast<std::int64_t>(i));
-    op.attributes["axes"] = axes;
+    op.set(keys::reduce.axes, axes);
     builder.input(op, dy);
     builder.output(op, result != nullptr ? *result : builder.invented(dy.type, {dy.shape[1]}));
     builder.add(std::move(op), launch, &call);
@@ -107,8 +107,9 @@ void batch_norm(Builder& builder, const Launch& launch, const Call& call) {
     if (plain && number_operand(call, training, 1) == 0) {
         if (x.shape.size() < 2) throw NotUnderstood{"a batch norm of less than two axes"};
         op.kind = OpKind::elementwise;
-        op.attributes["expression"] =
-            "y0 = (x0 - x3) * rsqrt(x4 + " + number_text(number_operand(call, epsilon, 1e-5)) + ") * x1 + x2";
+        op.set(keys::elementwise.expression, "y0 = (x0 - x3) * rsqrt(x4 + " +
+                                                 number_text(number_operand(call, epsilon, 1e-5)) +
+                                                 ") * x1 + x2");
         builder.input(op, x);
         for (std::size_t i = 1; i < 5; ++i)
             builder.input(op,
@@ -126,8 +127,8 @@ void batch_norm(Builder& builder, const Launch& launch, const Call& call) {
         if (i == 0) made = &need(made, "result of a batch norm");
         if (made != nullptr && made->elements() > 0) builder.output(op, *made);
     }
-    op.attributes["momentum"] = number_operand(call, 6, 0.1);
-    op.attributes["epsilon"] = number_operand(call, epsilon, 1e-5);
+    op.set(keys::batch_norm.momentum, number_operand(call, 6, 0.1));
+    op.set(keys::batch_norm.epsilon, number_operand(call, epsilon, 1e-5));
     builder.add(std::move(op), launch, &call);
 }
 
@@ -161,12 +162,12 @@ void mean_pooling(Builder& builder, const Launch& launch, const Call& call, bool
     if (window.empty()) throw NotUnderstood{"no window of a pooling was recorded"};
     Op op;
     op.kind = backward ? OpKind::pooling_grad : OpKind::pooling;
-    op.attributes["pooling"] = std::string("mean");
-    op.attributes["window"] = window;
-    op.attributes["strides"] = list(first + 1).empty() ? window : list(first + 1);
-    if (!list(first + 2).empty()) op.attributes["padding"] = list(first + 2);
-    op.attributes["round_up"] = integer_operand(call, first + 3, 0);
-    op.attributes["padding_counts"] = integer_operand(call, first + 4, 1);
+    op.set(keys::pooling.pooling, "mean");
+    op.set(keys::pooling.window, window);
+    op.set(keys::pooling.strides, list(first + 1).empty() ? window : list(first + 1));
+    if (!list(first + 2).empty()) op.set(keys::pooling.padding, list(first + 2));
+    op.set(keys::pooling.round_up, integer_operand(call, first + 3, 0));
+    op.set(keys::pooling.padding_counts, integer_operand(call, first + 4, 1));
     builder.input(op, need(call.gpu_tensor(0), "operand of a pooling"));
     builder.output(op, need(call.output_tensor(0), "result of a pooling"));
     builder.add(std::move(op), launch, &call);
@@ -186,9 +187,9 @@ void adaptive_pooling(Builder& builder, const Launch& launch, const Call& call, 
     }
     Op op;
     op.kind = backward ? OpKind::pooling_grad : OpKind::pooling;
-    op.attributes["pooling"] = std::string("mean");
-    op.attributes["window"] = window;
-    op.attributes["strides"] = window;
+    op.set(keys::pooling.pooling, "mean");
+    op.set(keys::pooling.window, window);
+    op.set(keys::pooling.strides, window);
     builder.input(op, backward ? y : x);
     builder.output(op, result);
     builder.add(std::move(op), launch, &call);

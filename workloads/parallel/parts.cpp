@@ -95,7 +95,7 @@ class Splitter {
     void sort_ops() {
         for (OpId id = 0; id < trace_.ops.size(); ++id) {
             const Op& op = trace_.ops[id];
-            const std::int64_t number = op.integer("part", 0);
+            const std::int64_t number = op.get(keys::any.part);
             Part& part = parts_[number];
             part.number = number;
             const bool collective = op.kind == OpKind::collective;
@@ -247,14 +247,16 @@ std::string content_of(const Trace& trace, const Op& op) {
     for (const auto& [key, value] : op.attributes) {
         // Random streams, and where in a table of scales a tensor's own lies, differ by place and change no
         // time.
-        if (key == "part" || key == "stream" || key == "offset" || key == "seed") continue;
+        if (key == keys::any.part || key == keys::random.stream || key == keys::dropout.offset ||
+            key == keys::dropout.seed)
+            continue;
         if (key.size() > 7 && key.compare(key.size() - 7, 7, "_offset") == 0) continue;
         text += fmt::format(" {}={}", key, text_of(value));
     }
     // Element by element, only their number counts.
     const auto shape_of = [&](TensorId id) -> const trace::Shape& { return trace.tensor(id).shape; };
     const auto as_first = [&](TensorId id) { return shape_of(id) == shape_of(op.outputs[0]); };
-    const bool flat = op.kind == OpKind::elementwise && !op.attributes.contains("input0_strides") &&
+    const bool flat = op.kind == OpKind::elementwise && !op.has_strides("input0") &&
                       std::all_of(op.inputs.begin(), op.inputs.end(), as_first) &&
                       std::all_of(op.outputs.begin(), op.outputs.end(), as_first);
     const auto add = [&](const char* what, const std::vector<TensorId>& ids) {

@@ -23,9 +23,10 @@ struct Sizes {
           keys(static_cast<std::size_t>(k.shape[2])),
           dimension(static_cast<std::size_t>(q.shape[3])),
           value_dimension(static_cast<std::size_t>(v.shape[3])),
-          causal(op.integer("causal", 0) != 0),
-          scale(op.real("scale", 1 / std::sqrt(static_cast<double>(q.shape[3])))),
-          dropout(op.real("dropout", 0), static_cast<std::uint64_t>(op.integer("stream", 0))) {}
+          causal(op.get(keys::attention.causal) != 0),
+          scale(op.get(keys::attention.scale, 1 / std::sqrt(static_cast<double>(q.shape[3])))),
+          dropout(op.get(keys::attention.dropout),
+                  static_cast<std::uint64_t>(op.get(keys::attention.stream))) {}
 
     std::size_t query_row(std::size_t b, std::size_t h, std::size_t i) const {
         return (b * heads + h) * queries + i;

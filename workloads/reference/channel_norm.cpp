@@ -30,7 +30,7 @@ Channels channels_of(const Context& c, const Tensor& x) {
     for (std::size_t axis = 2; axis < x.shape.size(); ++axis)
         result.space *= static_cast<std::size_t>(x.shape[axis]);
     result.across_batch = c.op.kind == OpKind::batch_norm || c.op.kind == OpKind::batch_norm_grad;
-    result.groups = static_cast<std::size_t>(c.op.integer("groups", 1));
+    result.groups = static_cast<std::size_t>(c.op.get(keys::group_norm.groups));
     return result;
 }
 
@@ -39,7 +39,7 @@ Channels channels_of(const Context& c, const Tensor& x) {
 void run_rms_norm(const Context& c) {
     const auto columns = static_cast<std::size_t>(c.in(0).shape.back());
     const std::vector<double> x = c.gathered_input(0), gamma = c.gathered_input(1);
-    const double epsilon = c.op.real("epsilon", 1e-5);
+    const double epsilon = c.op.get(keys::group_norm.epsilon);
     std::vector<double> y(x.size()), rstds;
     for (std::size_t first = 0; first < x.size(); first += columns) {
         double squares = 0;
@@ -71,11 +71,13 @@ void run_rms_norm_grad(const Context& c) {
     if (c.op.outputs.size() > 1) c.scatter_output(1, d_gamma);
 }
 
+namespace {
+
 void run_channel_norm(const Context& c) {
     const Channels shape = channels_of(c, c.in(0));
     const std::vector<double> x = c.gathered_input(0), gamma = c.gathered_input(1),
                               beta = c.gathered_input(2);
-    const double epsilon = c.op.real("epsilon", 1e-5), size = shape.size();
+    const double epsilon = c.op.get(keys::batch_norm.epsilon), size = shape.size();
     std::vector<double> means(shape.sets(), 0.0), variances(shape.sets(), 0.0), rstds(shape.sets()),
         y(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) means[shape.set(i)] += x[i] / size;
@@ -92,7 +94,7 @@ void run_channel_norm(const Context& c) {
     if (c.op.outputs.size() > 1) c.scatter_output(1, means);
     if (c.op.outputs.size() > 2) c.scatter_output(2, rstds);
     if (c.op.inputs.size() < 5 || c.op.outputs.size() < 5) return;
-    const double momentum = c.op.real("momentum", 0.1);
+    const double momentum = c.op.get(keys::batch_norm.momentum);
     std::vector<double> running_mean = c.gathered_input(3), running_variance = c.gathered_input(4);
     for (std::size_t set = 0; set < shape.sets(); ++set) {
         const double unbiased = variances[set] * size / (size - 1);
@@ -124,6 +126,24 @@ void run_channel_norm_grad(const Context& c) {
     c.scatter_output(0, dx);
     if (c.op.outputs.size() > 1) c.scatter_output(1, d_gamma);
     if (c.op.outputs.size() > 2) c.scatter_output(2, d_beta);
+}
+
+}  // namespace
+
+void run_group_norm(const Context& c) {
+    run_channel_norm(c);
+}
+
+void run_batch_norm(const Context& c) {
+    run_channel_norm(c);
+}
+
+void run_group_norm_grad(const Context& c) {
+    run_channel_norm_grad(c);
+}
+
+void run_batch_norm_grad(const Context& c) {
+    run_channel_norm_grad(c);
 }
 
 }  // namespace heddle::reference

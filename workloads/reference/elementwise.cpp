@@ -36,8 +36,8 @@ class Operands {
 }  // namespace
 
 void run_elementwise(const Context& c) {
-    const auto expression = expression::parse(c.op.text("expression"));
-    const std::vector<double> scalars = c.op.reals("scalars");
+    const auto expression = expression::parse(c.op.get(keys::elementwise.expression));
+    const std::vector<double> scalars = c.op.get(keys::elementwise.scalars);
     const Shape shape = c.out(0).shape;
     const Operands operands(c, shape);
     const auto count = static_cast<std::size_t>(c.out(0).elements());
@@ -53,9 +53,9 @@ void run_elementwise(const Context& c) {
 
 void run_reduce(const Context& c) {
     const Shape shape = c.in(0).shape;
-    const std::string reduction = c.op.text("reduction");
-    std::vector<std::int64_t> axes = c.op.integers("axes");
-    if (!c.op.attributes.contains("axes")) {
+    const std::string reduction = c.op.get(keys::reduce.reduction);
+    std::vector<std::int64_t> axes = c.op.get(keys::reduce.axes);
+    if (!c.op.has(keys::reduce.axes)) {
         axes.resize(shape.size());
         std::iota(axes.begin(), axes.end(), 0);
     }
@@ -71,12 +71,12 @@ void run_reduce(const Context& c) {
     const double start = maximum   ? -std::numeric_limits<double>::infinity()
                          : minimum ? std::numeric_limits<double>::infinity()
                                    : 0.0;
-    const auto map = expression::parse(c.op.text("expression", "y0 = x0"));
+    const auto map = expression::parse(c.op.get(keys::reduce.expression, "y0 = x0"));
     const std::size_t reduced = map.outputs.size();
     const auto places = static_cast<std::size_t>(c.out(0).elements());
     std::vector<std::vector<double>> results(reduced, std::vector<double>(places, start));
     std::vector<double> where(places, 0.0), seen(places, 0.0);
-    const std::vector<double> scalars = c.op.reals("scalars");
+    const std::vector<double> scalars = c.op.get(keys::reduce.scalars);
     const Operands operands(c, shape);
     std::vector<double> arguments(operands.count()), mapped(reduced);
     const auto count = static_cast<std::size_t>(c.in(0).elements());
@@ -105,7 +105,7 @@ void run_reduce(const Context& c) {
         }
         c.scatter_output(i, results[i]);
     }
-    if (c.op.integer("argument", 0) != 0) c.scatter_output(reduced, where);
+    if (c.op.get(keys::reduce.argument) != 0) c.scatter_output(reduced, where);
 }
 
 }  // namespace heddle::reference

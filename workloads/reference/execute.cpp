@@ -12,8 +12,8 @@ namespace {
 /// Positions in storage of every element of an operand, in row-major order of its shape.
 template <class Visit>
 void for_each_position(const Op& op, const std::string& operand, const Shape& shape, Visit visit) {
-    Shape strides = op.integers(operand + "_strides");
-    const std::int64_t offset = op.integer(operand + "_offset", 0);
+    Shape strides = op.strides(operand);
+    const std::int64_t offset = op.offset(operand);
     if (strides.empty()) strides = trace::broadcast_strides(shape, shape);
     const std::int64_t count = trace::element_count(shape);
     Shape index(shape.size(), 0);
@@ -69,123 +69,14 @@ std::size_t checked_index(const Context& context, double value, std::int64_t cou
 
 void execute_op(const trace::Trace& trace, const trace::Op& op, TensorValues& values) {
     const Context context{trace, op, values};
-    switch (op.kind) {
-        case OpKind::matmul:
-            run_matmul(context);
-            break;
-        case OpKind::elementwise:
-            run_elementwise(context);
-            break;
-        case OpKind::reduce:
-            run_reduce(context);
-            break;
-        case OpKind::softmax_cross_entropy:
-            run_cross_entropy(context);
-            break;
-        case OpKind::softmax_cross_entropy_grad:
-            run_cross_entropy_grad(context);
-            break;
-        case OpKind::softmax:
-            run_softmax(context);
-            break;
-        case OpKind::softmax_grad:
-            run_softmax_grad(context);
-            break;
-        case OpKind::layer_norm:
-            run_layer_norm(context);
-            break;
-        case OpKind::layer_norm_grad:
-            run_layer_norm_grad(context);
-            break;
-        case OpKind::rms_norm:
-            run_rms_norm(context);
-            break;
-        case OpKind::rms_norm_grad:
-            run_rms_norm_grad(context);
-            break;
-        case OpKind::group_norm:
-        case OpKind::batch_norm:
-            run_channel_norm(context);
-            break;
-        case OpKind::group_norm_grad:
-        case OpKind::batch_norm_grad:
-            run_channel_norm_grad(context);
-            break;
-        case OpKind::dropout:
-            run_dropout(context);
-            break;
-        case OpKind::quantise:
-            run_quantise(context);
-            break;
-        case OpKind::top_k:
-            run_top_k(context);
-            break;
-        case OpKind::expert_slots:
-            run_expert_slots(context);
-            break;
-        case OpKind::cumulative_sum:
-            run_cumulative_sum(context);
-            break;
-        case OpKind::attention:
-            run_attention(context);
-            break;
-        case OpKind::attention_grad:
-            run_attention_grad(context);
-            break;
-        case OpKind::convolution:
-            run_convolution(context);
-            break;
-        case OpKind::convolution_data_grad:
-            run_convolution_data_grad(context);
-            break;
-        case OpKind::convolution_weight_grad:
-            run_convolution_weight_grad(context);
-            break;
-        case OpKind::pooling:
-            run_pooling(context);
-            break;
-        case OpKind::pooling_grad:
-            run_pooling_grad(context);
-            break;
-        case OpKind::lstm_cell:
-            run_lstm_cell(context);
-            break;
-        case OpKind::lstm_cell_grad:
-            run_lstm_cell_grad(context);
-            break;
-        case OpKind::embedding:
-            run_embedding(context);
-            break;
-        case OpKind::embedding_grad:
-            run_embedding_grad(context);
-            break;
-        case OpKind::copy:
-            run_copy(context);
-            break;
-        case OpKind::concat:
-            run_concat(context);
-            break;
-        case OpKind::fill:
-            run_fill(context);
-            break;
-        case OpKind::gather:
-            run_gather(context);
-            break;
-        case OpKind::scatter:
-            run_scatter(context);
-            break;
-        case OpKind::random:
-            run_random(context);
-            break;
-        case OpKind::host_copy:
-            run_host_copy(context);
-            break;
-        case OpKind::collective:
-            run_collective(context);
-            break;
-        case OpKind::unknown:
-            context.fail("nobody knows what this op computes");
-    }
+#define HEDDLE_ROW(kind, ...) run_##kind,
+    static constexpr std::array<void (*)(const Context&), trace::kOpKinds> kinds{HEDDLE_OP_KINDS(HEDDLE_ROW)};
+#undef HEDDLE_ROW
+    kinds.at(static_cast<std::size_t>(op.kind))(context);
+}
+
+void run_unknown(const Context& context) {
+    context.fail("nobody knows what this op computes");
 }
 
 void execute(const trace::Trace& trace, TensorValues& values) {

@@ -33,7 +33,7 @@ std::int64_t choices(const trace::Trace& trace, TensorId id) {
                     return trace.tensor(op.outputs.at(0)).shape.front();
                 case OpKind::gather:
                 case OpKind::scatter:
-                    return first.shape.at(static_cast<std::size_t>(op.integer("axis", 0)));
+                    return first.shape.at(static_cast<std::size_t>(op.get(keys::gather.axis)));
                 default:
                     break;
             }

@@ -38,42 +38,9 @@ std::size_t broadcast_position(std::size_t element, const Shape& shape, const Sh
 /// An index read from a tensor; throws when it is not in [0, count).
 std::size_t checked_index(const Context& context, double value, std::int64_t count);
 
-void run_matmul(const Context& context);
-void run_elementwise(const Context& context);
-void run_reduce(const Context& context);
-void run_softmax(const Context& context);
-void run_softmax_grad(const Context& context);
-void run_cross_entropy(const Context& context);
-void run_cross_entropy_grad(const Context& context);
-void run_layer_norm(const Context& context);
-void run_layer_norm_grad(const Context& context);
-void run_rms_norm(const Context& context);
-void run_rms_norm_grad(const Context& context);
-void run_channel_norm(const Context& context);       ///< group and batch norm
-void run_channel_norm_grad(const Context& context);  ///< group and batch norm
-void run_dropout(const Context& context);
-void run_quantise(const Context& context);
-void run_top_k(const Context& context);
-void run_expert_slots(const Context& context);
-void run_cumulative_sum(const Context& context);
-void run_attention(const Context& context);
-void run_attention_grad(const Context& context);
-void run_convolution(const Context& context);
-void run_convolution_data_grad(const Context& context);
-void run_convolution_weight_grad(const Context& context);
-void run_pooling(const Context& context);
-void run_pooling_grad(const Context& context);
-void run_lstm_cell(const Context& context);
-void run_lstm_cell_grad(const Context& context);
-void run_embedding(const Context& context);
-void run_embedding_grad(const Context& context);
-void run_copy(const Context& context);
-void run_concat(const Context& context);
-void run_fill(const Context& context);
-void run_gather(const Context& context);
-void run_scatter(const Context& context);
-void run_random(const Context& context);
-void run_host_copy(const Context& context);
-void run_collective(const Context& context);
+/// What an op of each kind computes, run_NAME.
+#define HEDDLE_ROW(kind, ...) void run_##kind(const Context& context);
+HEDDLE_OP_KINDS(HEDDLE_ROW)
+#undef HEDDLE_ROW
 
 }  // namespace heddle::reference

@@ -19,7 +19,7 @@ Steps steps(const Shape& shape, bool transposed) {
 
 void run_matmul(const Context& c) {
     const Shape &a_shape = c.in(0).shape, &b_shape = c.in(1).shape, &y_shape = c.out(0).shape;
-    const bool ta = c.op.integer("transpose_a", 0) != 0, tb = c.op.integer("transpose_b", 0) != 0;
+    const bool ta = c.op.get(keys::matmul.transpose_a) != 0, tb = c.op.get(keys::matmul.transpose_b) != 0;
     const std::int64_t m = y_shape[y_shape.size() - 2], n = y_shape.back();
     const std::int64_t k = ta ? a_shape[a_shape.size() - 2] : a_shape.back();
     const Steps a_steps = steps(a_shape, ta), b_steps = steps(b_shape, tb);
@@ -48,10 +48,10 @@ void run_matmul(const Context& c) {
     }
 
     const std::size_t extra = c.op.inputs.size() - 2;
-    if (extra > 0 || c.op.attributes.contains("epilogue")) {
+    if (extra > 0 || c.op.has(keys::matmul.epilogue)) {
         const auto epilogue =
-            expression::parse(c.op.text("epilogue", extra > 0 ? "y0 = x0 + x1" : "y0 = x0"));
-        const std::vector<double> scalars = c.op.reals("scalars");
+            expression::parse(c.op.get(keys::matmul.epilogue, extra > 0 ? "y0 = x0 + x1" : "y0 = x0"));
+        const std::vector<double> scalars = c.op.get(keys::matmul.scalars);
         std::vector<std::vector<double>> operands;
         std::vector<Shape> strides;
         for (std::size_t i = 0; i < extra; ++i) {

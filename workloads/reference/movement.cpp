@@ -23,7 +23,7 @@ struct AxisView {
 template <class Visit>
 void for_each_lookup(const Context& c, std::size_t index_tensors, std::size_t looked_up, Visit visit) {
     const Shape& shape = c.in(0).shape;
-    const auto axis = static_cast<std::size_t>(c.op.integer("axis", 0));
+    const auto axis = static_cast<std::size_t>(c.op.get(keys::gather.axis));
     const AxisView view(shape, axis, index_tensors);
     // Several index tensors are the coordinates of one position in the axes that they replace.
     std::vector<std::size_t> indices(static_cast<std::size_t>(c.in(1).elements()), 0);
@@ -36,7 +36,7 @@ void for_each_lookup(const Context& c, std::size_t index_tensors, std::size_t lo
         }
     }
     // With "along" every row has indices of its own, otherwise all rows share them.
-    const bool along = c.op.integer("along", 0) != 0;
+    const bool along = c.op.get(keys::gather.along) != 0;
     const std::size_t rows = view.outer * view.inner;
     const std::size_t per_row = along ? (rows == 0 ? 0 : indices.size() / rows) : indices.size();
     if (per_row * rows != looked_up) c.fail("the indices do not fit the result");
@@ -80,7 +80,7 @@ void run_embedding_grad(const Context& c) {
 void run_copy(const Context& c) {
     const std::vector<double> x = c.gathered_input(0);
     const Shape &from = c.in(0).shape, &to = c.out(0).shape;
-    const std::vector<std::int64_t> permutation = c.op.integers("permutation");
+    const std::vector<std::int64_t> permutation = c.op.get(keys::copy.permutation);
     std::vector<double> y(static_cast<std::size_t>(c.out(0).elements()));
     if (!permutation.empty()) {
         const Shape plain = trace::broadcast_strides(from, from);
@@ -98,7 +98,7 @@ void run_copy(const Context& c) {
 }
 
 void run_concat(const Context& c) {
-    const auto axis = static_cast<std::size_t>(c.op.integer("axis", 0));
+    const auto axis = static_cast<std::size_t>(c.op.get(keys::concat.axis));
     const AxisView whole(c.out(0).shape, axis);
     std::vector<double> result(static_cast<std::size_t>(c.out(0).elements()));
     std::size_t offset = 0;
@@ -117,7 +117,7 @@ void run_concat(const Context& c) {
 }
 
 void run_fill(const Context& c) {
-    const double value = c.op.real("value", 0), step = c.op.real("step", 0);
+    const double value = c.op.get(keys::fill.value), step = c.op.get(keys::fill.step);
     for (std::size_t i = 0; i < c.op.outputs.size(); ++i) {
         std::vector<double> result(static_cast<std::size_t>(c.out(i).elements()));
         for (std::size_t e = 0; e < result.size(); ++e) result[e] = value + static_cast<double>(e) * step;
@@ -137,7 +137,7 @@ void run_scatter(const Context& c) {
     std::vector<double> y = c.gathered_input(0);
     const std::size_t last = c.op.inputs.size() - 1;
     const std::vector<double> updates = c.gathered_input(last);
-    const bool accumulate = c.op.integer("accumulate", 0) != 0;
+    const bool accumulate = c.op.get(keys::gather.accumulate) != 0;
     for_each_lookup(c, last - 1, updates.size(), [&](std::size_t position, std::size_t element) {
         y[position] = accumulate ? y[position] + updates[element] : updates[element];
     });
@@ -145,9 +145,9 @@ void run_scatter(const Context& c) {
 }
 
 void run_random(const Context& c) {
-    const double low = c.op.real("low", 0), high = c.op.real("high", 1);
-    const auto stream = static_cast<std::uint64_t>(c.op.integer("stream", 0));
-    const bool integers = c.op.text("distribution", "uniform") == "integer";
+    const double low = c.op.get(keys::random.low), high = c.op.get(keys::random.high);
+    const auto stream = static_cast<std::uint64_t>(c.op.get(keys::random.stream));
+    const bool integers = c.op.get(keys::random.distribution) == "integer";
     for (std::size_t i = 0; i < c.op.outputs.size(); ++i) {
         std::vector<double> result(static_cast<std::size_t>(c.out(i).elements()));
         for (std::size_t e = 0; e < result.size(); ++e) {
@@ -165,7 +165,7 @@ void run_host_copy(const Context& c) {
 }
 
 void run_collective(const Context& c) {
-    if (c.op.integer("ranks", 1) != 1)
+    if (c.op.get(keys::collective.ranks, 1) != 1)
         c.fail("collectives over several ranks are not executed by the reference");
     for (std::size_t i = 0; i < std::min(c.op.inputs.size(), c.op.outputs.size()); ++i) {
         if (c.op.inputs[i] != c.op.outputs[i]) c.scatter_output(i, c.gathered_input(i));

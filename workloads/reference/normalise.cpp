@@ -36,7 +36,7 @@ void for_each_along_axis(const Context& c,
                          const std::function<void(const std::vector<std::size_t>&)>& visit) {
     const trace::Shape& shape = c.in(0).shape;
     const auto rank = static_cast<std::int64_t>(shape.size());
-    const trace::AlongAxis along = trace::along_axis(shape, c.op.integer("axis", rank - 1));
+    const trace::AlongAxis along = trace::along_axis(shape, c.op.get(keys::softmax.axis, rank - 1));
     std::vector<std::size_t> places(static_cast<std::size_t>(along.extent));
     for (std::int64_t outer = 0; outer < along.outer; ++outer) {
         for (std::int64_t inner = 0; inner < along.inner; ++inner) {
@@ -52,7 +52,7 @@ void for_each_along_axis(const Context& c,
 
 void run_softmax(const Context& c) {
     const std::vector<double> x = c.gathered_input(0);
-    const bool logarithm = c.op.integer("logarithm", 0) != 0;
+    const bool logarithm = c.op.get(keys::softmax.logarithm) != 0;
     std::vector<double> y(x.size());
     for_each_along_axis(c, [&](const std::vector<std::size_t>& places) {
         std::vector<double> row, result(places.size());
@@ -66,7 +66,7 @@ void run_softmax(const Context& c) {
 
 void run_softmax_grad(const Context& c) {
     const std::vector<double> y = c.gathered_input(0), dy = c.gathered_input(1);
-    const bool logarithm = c.op.integer("logarithm", 0) != 0;
+    const bool logarithm = c.op.get(keys::softmax.logarithm) != 0;
     std::vector<double> dx(y.size());
     for_each_along_axis(c, [&](const std::vector<std::size_t>& places) {
         double dot = 0;
@@ -77,7 +77,7 @@ void run_softmax_grad(const Context& c) {
     c.scatter_output(0, dx);
 }
 
-void run_cross_entropy(const Context& c) {
+void run_softmax_cross_entropy(const Context& c) {
     const auto [rows, columns] = rows_of(c.in(0));
     const std::vector<double> x = c.gathered_input(0), labels = c.gathered_input(1);
     std::vector<double> probabilities(x.size()), loss(rows);
@@ -89,11 +89,11 @@ void run_cross_entropy(const Context& c) {
     if (c.op.outputs.size() > 1) c.scatter_output(1, probabilities);
 }
 
-void run_cross_entropy_grad(const Context& c) {
+void run_softmax_cross_entropy_grad(const Context& c) {
     const auto [rows, columns] = rows_of(c.in(0));
     const std::vector<double> labels = c.gathered_input(1);
     std::vector<double> dx = c.gathered_input(0);
-    const double scale = c.op.real("scale", 1);
+    const double scale = c.op.get(keys::softmax_cross_entropy.scale);
     const bool weighted = c.op.inputs.size() > 2;
     const std::vector<double> d_loss = weighted ? c.gathered_input(2) : std::vector<double>{};
     for (std::size_t i = 0; i < rows; ++i) {
@@ -110,7 +110,7 @@ void run_layer_norm(const Context& c) {
     const std::vector<double> x = c.gathered_input(0);
     const std::vector<double> gamma = weights ? c.gathered_input(1) : std::vector<double>(columns, 1.0);
     const std::vector<double> beta = weights ? c.gathered_input(2) : std::vector<double>(columns, 0.0);
-    const double epsilon = c.op.real("epsilon", 1e-5);
+    const double epsilon = c.op.get(keys::layer_norm.epsilon);
     std::vector<double> y(x.size()), means(rows), rstds(rows);
     for (std::size_t i = 0; i < rows; ++i) {
         const double* row = &x[i * columns];

@@ -9,9 +9,9 @@
 namespace heddle::reference {
 
 void run_dropout(const Context& c) {
-    const double probability = c.op.real("probability", 0.5), scale = 1 / (1 - probability);
-    const auto seed = static_cast<std::uint64_t>(c.op.integer("seed", 0));
-    const auto offset = static_cast<std::uint64_t>(c.op.integer("offset", 0));
+    const double probability = c.op.get(keys::dropout.probability), scale = 1 / (1 - probability);
+    const auto seed = static_cast<std::uint64_t>(c.op.get(keys::dropout.seed));
+    const auto offset = static_cast<std::uint64_t>(c.op.get(keys::dropout.offset));
     std::vector<double> y = c.gathered_input(0), mask(y.size());
     for (std::size_t i = 0; i < y.size(); ++i) {
         const float uniform = numerics::philox_uniform(seed, offset, i);
@@ -55,7 +55,8 @@ void run_top_k(const Context& c) {
 }
 
 void run_expert_slots(const Context& c) {
-    const std::int64_t experts = c.op.integer("experts", 1), capacity = c.op.integer("capacity", 1);
+    const std::int64_t experts = c.op.get(keys::expert_slots.experts, 1),
+                       capacity = c.op.get(keys::expert_slots.capacity, 1);
     const std::vector<double> chosen = c.gathered_input(0);
     std::vector<std::int64_t> taken(static_cast<std::size_t>(experts), 0);
     std::vector<double> slots;
@@ -70,9 +71,9 @@ void run_expert_slots(const Context& c) {
 
 void run_cumulative_sum(const Context& c) {
     const Shape& shape = c.in(0).shape;
-    const trace::AlongAxis along =
-        trace::along_axis(shape, c.op.integer("axis", static_cast<std::int64_t>(shape.size()) - 1));
-    const bool reverse = c.op.integer("reverse", 0) != 0;
+    const trace::AlongAxis along = trace::along_axis(
+        shape, c.op.get(keys::cumulative_sum.axis, static_cast<std::int64_t>(shape.size()) - 1));
+    const bool reverse = c.op.get(keys::cumulative_sum.reverse) != 0;
     std::vector<double> y = c.gathered_input(0);
     for (std::int64_t line = 0; line < along.outer * along.inner; ++line) {
         const std::int64_t first = line / along.inner * along.extent * along.inner + line % along.inner;

@@ -17,8 +17,8 @@ std::uint64_t storage_key(const trace::Trace& trace, trace::TensorId id) {
 
 /// One past the last element of an operand's storage that the op touches.
 std::size_t reach(const trace::Op& op, const std::string& operand, const trace::Tensor& tensor) {
-    const std::vector<std::int64_t> strides = op.integers(operand + "_strides");
-    const std::int64_t offset = op.integer(operand + "_offset", 0);
+    const std::vector<std::int64_t> strides = op.strides(operand);
+    const std::int64_t offset = op.offset(operand);
     std::int64_t last = offset + tensor.elements() - 1;
     if (!strides.empty()) {
         if (strides.size() != tensor.shape.size()) {

@@ -1,5 +1,6 @@
 // Whether a Trace is well formed: every reference exists and every shape fits its op.
 #include <algorithm>
+#include <array>
 
 #include "isa/common/error.h"
 #include "workloads/trace/op_check.h"
@@ -11,85 +12,10 @@ void OpCheck::run() const {
     references();
     counts();
     places();
-    switch (op_.kind) {
-        case OpKind::matmul:
-            return matmul();
-        case OpKind::elementwise:
-            return elementwise();
-        case OpKind::reduce:
-            return reduce();
-        case OpKind::softmax_cross_entropy:
-            return softmax_cross_entropy();
-        case OpKind::softmax_cross_entropy_grad:
-            return softmax_cross_entropy_grad();
-        case OpKind::softmax:
-            return softmax();
-        case OpKind::softmax_grad:
-            return softmax_grad();
-        case OpKind::layer_norm:
-            return layer_norm();
-        case OpKind::layer_norm_grad:
-            return layer_norm_grad();
-        case OpKind::rms_norm:
-            return rms_norm();
-        case OpKind::rms_norm_grad:
-            return rms_norm_grad();
-        case OpKind::group_norm:
-            return group_norm();
-        case OpKind::group_norm_grad:
-            return group_norm_grad();
-        case OpKind::batch_norm:
-            return batch_norm();
-        case OpKind::batch_norm_grad:
-            return batch_norm_grad();
-        case OpKind::dropout:
-            return dropout();
-        case OpKind::quantise:
-            return quantise();
-        case OpKind::top_k:
-            return top_k();
-        case OpKind::expert_slots:
-            return expert_slots();
-        case OpKind::cumulative_sum:
-            return cumulative_sum();
-        case OpKind::attention:
-            return attention();
-        case OpKind::attention_grad:
-            return attention_grad();
-        case OpKind::convolution:
-            return convolution();
-        case OpKind::convolution_data_grad:
-            return convolution_data_grad();
-        case OpKind::convolution_weight_grad:
-            return convolution_weight_grad();
-        case OpKind::pooling:
-            return pooling();
-        case OpKind::pooling_grad:
-            return pooling_grad();
-        case OpKind::lstm_cell:
-            return lstm_cell();
-        case OpKind::lstm_cell_grad:
-            return lstm_cell_grad();
-        case OpKind::embedding:
-            return embedding();
-        case OpKind::embedding_grad:
-            return embedding_grad();
-        case OpKind::copy:
-            return copy();
-        case OpKind::concat:
-            return concat();
-        case OpKind::fill:
-        case OpKind::random:
-            return operands(0, many, 1, many);
-        case OpKind::gather:
-            return gather();
-        case OpKind::scatter:
-            return scatter();
-        case OpKind::host_copy:
-        case OpKind::collective:
-        case OpKind::unknown:
-            return;
-    }
+#define HEDDLE_ROW(kind, ...) &OpCheck::kind,
+    static constexpr std::array<void (OpCheck::*)() const, kOpKinds> checks{HEDDLE_OP_KINDS(HEDDLE_ROW)};
+#undef HEDDLE_ROW
+    (this->*checks.at(static_cast<std::size_t>(op_.kind)))();
 }
 
 std::string OpCheck::place() const {
@@ -147,18 +73,18 @@ void OpCheck::rank(const Tensor& tensor, std::size_t axes, const std::string& wh
 }
 
 std::int64_t OpCheck::axis(const Tensor& tensor) const {
-    const std::int64_t value = op_.integer("axis", 0);
+    const std::int64_t value = op_.get(keys::concat.axis);
     if (value < 0 || value >= static_cast<std::int64_t>(tensor.shape.size())) {
         fail("axis " + std::to_string(value) + " is not an axis of " + to_text(tensor.shape));
     }
     return value;
 }
 
-expression::Expression OpCheck::parsed(const std::string& key) const {
+expression::Expression OpCheck::parsed(Text key) const {
     try {
-        return expression::parse(op_.text(key));
+        return expression::parse(op_.get(key));
     } catch (const Error& error) {
-        fail(key + " " + error.what());
+        fail(std::string(key.name) + " " + error.what());
     }
 }
 

@@ -33,7 +33,7 @@ std::int64_t OpCheck::channels(const Tensor& x) const {
 }
 
 std::int64_t OpCheck::groups(const Tensor& x) const {
-    const std::int64_t count = op_.integer("groups", 1), all = channels(x);
+    const std::int64_t count = op_.get(keys::group_norm.groups), all = channels(x);
     if (count < 1 || all % count != 0)
         fail(std::to_string(all) + " channels do not fall into " + std::to_string(count) + " groups");
     return count;
@@ -67,19 +67,19 @@ void OpCheck::cumulative_sum() const {
     operands(1, 1, 1, 1);
     same_count("sums", out(0), in(0).elements());
     const auto rank = static_cast<std::int64_t>(in(0).shape.size());
-    const std::int64_t axis = op_.integer("axis", rank - 1);
+    const std::int64_t axis = op_.get(keys::cumulative_sum.axis, rank - 1);
     if (axis < 0 || axis >= rank)
         fail("a tensor of " + std::to_string(rank) + " axes has no axis " + std::to_string(axis));
 }
 
-void OpCheck::attention(const Tensor& q, const Tensor& k, const Tensor& v) const {
+void OpCheck::attention_operands(const Tensor& q, const Tensor& k, const Tensor& v) const {
     for (const Tensor* operand : {&q, &k, &v}) rank(*operand, 4, "operand");
     if (k.shape[3] != q.shape[3]) fail("q and k have different head dimensions");
     if (k.shape[2] != v.shape[2] || k.shape[1] != v.shape[1]) fail("k and v do not fit each other");
     if (k.shape[0] != q.shape[0] || v.shape[0] != q.shape[0]) fail("q, k and v have different batches");
     if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0)
         fail("heads of q are not a multiple of the heads of k");
-    const double dropout = op_.real("dropout", 0);
+    const double dropout = op_.get(keys::attention.dropout);
     if (!(dropout >= 0 && dropout < 1)) fail("dropout is not a probability below 1");
 }
 
@@ -88,7 +88,7 @@ void OpCheck::filters(const ConvolutionSizes& sizes, const Tensor* bias) const {
 }
 
 void OpCheck::positions(const Tensor& tensor, const Tensor& y) const {
-    if (!op_.attributes.contains("pooling") || op_.text("pooling") != "max")
+    if (!op_.has(keys::pooling.pooling) || op_.get(keys::pooling.pooling) != "max")
         fail("only the maximum has a position");
     same_count("positions", tensor, y.elements());
 }
@@ -124,14 +124,14 @@ void OpCheck::lstm_cell_grad() const {
 void OpCheck::softmax() const {
     operands(1, 1, 1, 1);
     last(in(0));
-    if (op_.attributes.count("axis") != 0) axis(in(0));
+    if (op_.has(keys::softmax.axis)) axis(in(0));
     same_count("result", out(0), in(0).elements());
 }
 
 void OpCheck::softmax_grad() const {
     operands(2, 2, 1, 1);
     last(in(0));
-    if (op_.attributes.count("axis") != 0) axis(in(0));
+    if (op_.has(keys::softmax.axis)) axis(in(0));
     same_count("dy", in(1), in(0).elements());
     same_count("dx", out(0), in(0).elements());
 }
@@ -175,13 +175,13 @@ void OpCheck::batch_norm_grad() const {
 
 void OpCheck::attention() const {
     operands(3, 3, 1, 2);
-    attention(in(0), in(1), in(2));
+    attention_operands(in(0), in(1), in(2));
     same_count("out", out(0), times(in(0).elements() / last(in(0)), last(in(2))));
 }
 
 void OpCheck::attention_grad() const {
     operands(6, 6, 3, 3);
-    attention(in(1), in(2), in(3));
+    attention_operands(in(1), in(2), in(3));
     for (std::size_t i = 0; i < 3; ++i) same_count("gradient", out(i), in(i + 1).elements());
 }
 

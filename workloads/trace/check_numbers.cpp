@@ -1,6 +1,7 @@
 // Numbers of a Trace that become sizes, counts and times.
 #include <algorithm>
-#include <array>
+#include <map>
+#include <string_view>
 #include <unordered_map>
 
 #include "isa/common/checked.h"
@@ -12,23 +13,22 @@
 namespace heddle::trace {
 namespace {
 
-struct CountAttribute {
-    const char* name;
-    const Gate& gate;
-};
-
 /// What is read of them becomes sizes and counts as it stands, or has no fewer bits than 32.
-constexpr std::array kCounts{
-    CountAttribute{"bytes", gates::kBytes},          CountAttribute{"clears_bytes", gates::kBytes},
-    CountAttribute{"capacity", gates::kElements},    CountAttribute{"chunk_elements", gates::kThings},
-    CountAttribute{"copy_elements", gates::kThings}, CountAttribute{"elements_per_thread", gates::kThings},
-    CountAttribute{"experts", gates::kThings},       CountAttribute{"groups", gates::kThings},
-    CountAttribute{"kernels", gates::kThings},       CountAttribute{"ranks", gates::kThings},
-    CountAttribute{"slices", gates::kThings},        CountAttribute{"stages", gates::kThings},
-    CountAttribute{"thread_blocks", gates::kThings}, CountAttribute{"threads", gates::kThings},
-    CountAttribute{"tile", gates::kThings},          CountAttribute{"vector_width", gates::kThings},
-    CountAttribute{"warpgroups", gates::kThings},
-};
+const std::map<std::string_view, const Gate*>& counts_by_name() {
+    static const auto counts = [] {
+        std::map<std::string_view, const Gate*> result;
+        for (std::size_t kind = 0; kind < kOpKinds; ++kind) {
+            for (const Key& key : keys_of(static_cast<OpKind>(kind))) {
+                if (key.counted == Counted::nothing) continue;
+                result[key.name] = key.counted == Counted::bytes      ? &gates::kBytes
+                                   : key.counted == Counted::elements ? &gates::kElements
+                                                                      : &gates::kThings;
+            }
+        }
+        return result;
+    }();
+    return counts;
+}
 
 }  // namespace
 
@@ -39,17 +39,17 @@ std::int64_t OpCheck::times(std::int64_t a, std::int64_t b) const {
 }
 
 void OpCheck::counts() const {
-    for (const CountAttribute& count : kCounts) {
-        const auto found = op_.attributes.find(count.name);
-        if (found == op_.attributes.end()) continue;
+    for (const auto& [name, value] : op_.attributes) {
+        const auto found = counts_by_name().find(name);
+        if (found == counts_by_name().end()) continue;
         const auto check = [&](const auto& number) {
-            if (!count.gate.admits(number)) count.gate.check(number, {.key = place() + ", " + count.name});
+            if (!found->second->admits(number)) found->second->check(number, {.key = place() + ", " + name});
         };
-        if (const auto* integer = std::get_if<std::int64_t>(&found->second)) check(*integer);
-        if (const auto* real = std::get_if<double>(&found->second)) check(*real);
-        if (const auto* list = std::get_if<std::vector<std::int64_t>>(&found->second))
+        if (const auto* integer = std::get_if<std::int64_t>(&value)) check(*integer);
+        if (const auto* real = std::get_if<double>(&value)) check(*real);
+        if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
             for (const std::int64_t number : *list) check(number);
-        if (const auto* list = std::get_if<std::vector<double>>(&found->second))
+        if (const auto* list = std::get_if<std::vector<double>>(&value))
             for (const double number : *list) check(number);
     }
 }

@@ -8,11 +8,11 @@ namespace heddle::trace {
 
 void OpCheck::indices(std::size_t count, const Tensor& looked_up) const {
     const Shape& shape = in(0).shape;
-    const auto first = static_cast<std::size_t>(op_.integer("axis", 0));
+    const auto first = static_cast<std::size_t>(op_.get(keys::gather.axis));
     if (first + count > shape.size()) fail("there are more index tensors than axes");
     std::int64_t expected = in(1).elements();
     for (std::size_t i = 1; i < count; ++i) same_count("index tensor", in(i + 1), expected);
-    if (op_.integer("along", 0) != 0) {
+    if (op_.get(keys::gather.along) != 0) {
         if (count != 1) fail("indices along an axis are one tensor");
     } else {
         for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -29,8 +29,8 @@ void OpCheck::matmul() const {
     const Shape& y = out(0).shape;
     if (a.size() < 2 || b.size() < 2 || y.size() < 2)
         fail("a matmul takes and makes tensors of two axes or more");
-    const bool ta = op_.integer("transpose_a", 0) != 0;
-    const bool tb = op_.integer("transpose_b", 0) != 0;
+    const bool ta = op_.get(keys::matmul.transpose_a) != 0;
+    const bool tb = op_.get(keys::matmul.transpose_b) != 0;
     const auto extent = [](const Shape& shape, bool swapped, std::size_t which) {
         return shape[shape.size() - 2 + (swapped ? 1 - which : which)];
     };
@@ -51,8 +51,8 @@ void OpCheck::matmul() const {
         }
     }
     for (std::size_t i = 2; i < op_.inputs.size(); ++i) broadcast(in(i), y);
-    if (op_.attributes.contains("epilogue")) {
-        const auto epilogue = parsed("epilogue");
+    if (op_.has(keys::matmul.epilogue)) {
+        const auto epilogue = parsed(keys::matmul.epilogue);
         if (epilogue.input_count > op_.inputs.size() - 1)
             fail("the epilogue reads an operand that is not given");
         if (epilogue.outputs.size() != op_.outputs.size()) fail("the epilogue does not make every result");
@@ -63,7 +63,7 @@ void OpCheck::matmul() const {
 
 void OpCheck::elementwise() const {
     operands(0, many, 1, many);
-    const auto expression = parsed("expression");
+    const auto expression = parsed(keys::elementwise.expression);
     if (expression.input_count > op_.inputs.size()) {
         fail("the expression reads x" + std::to_string(expression.input_count - 1) + " but there are " +
              std::to_string(op_.inputs.size()) + " inputs");
@@ -72,7 +72,7 @@ void OpCheck::elementwise() const {
         fail("the expression makes " + std::to_string(expression.outputs.size()) + " results but there are " +
              std::to_string(op_.outputs.size()) + " outputs");
     }
-    if (expression.scalar_count > op_.reals("scalars").size())
+    if (expression.scalar_count > op_.get(keys::elementwise.scalars).size())
         fail("the expression reads a scalar that is not given");
     for (std::size_t i = 0; i < op_.inputs.size(); ++i) broadcast(in(i), out(0).shape);
     for (std::size_t i = 1; i < op_.outputs.size(); ++i) same_count("result", out(i), out(0).elements());
@@ -81,14 +81,14 @@ void OpCheck::elementwise() const {
 void OpCheck::reduce() const {
     operands(1, many, 1, many);
     const std::set<std::string> known{"sum", "mean", "max", "min", "norm2"};
-    if (!known.contains(op_.text("reduction"))) {
-        fail("reduction '" + op_.text("reduction") + "' is none of sum, mean, max, min, norm2");
+    if (!known.contains(op_.get(keys::reduce.reduction))) {
+        fail("reduction '" + op_.get(keys::reduce.reduction) + "' is none of sum, mean, max, min, norm2");
     }
     std::int64_t remaining = 1;
-    if (op_.attributes.contains("axes")) {
+    if (op_.has(keys::reduce.axes)) {
         remaining = in(0).elements();
         std::set<std::int64_t> seen;
-        for (const std::int64_t value : op_.integers("axes")) {
+        for (const std::int64_t value : op_.get(keys::reduce.axes)) {
             if (value < 0 || value >= static_cast<std::int64_t>(in(0).shape.size()) ||
                 !seen.insert(value).second) {
                 fail("axes do not fit " + to_text(in(0).shape));
@@ -98,10 +98,10 @@ void OpCheck::reduce() const {
     }
     for (std::size_t i = 0; i < op_.outputs.size(); ++i) same_count("result", out(i), remaining);
     for (std::size_t i = 1; i < op_.inputs.size(); ++i) broadcast(in(i), in(0).shape);
-    const bool argument = op_.integer("argument", 0) != 0;
+    const bool argument = op_.get(keys::reduce.argument) != 0;
     std::size_t reduced = 1;
-    if (op_.attributes.contains("expression")) {
-        const auto expression = parsed("expression");
+    if (op_.has(keys::reduce.expression)) {
+        const auto expression = parsed(keys::elementwise.expression);
         if (expression.input_count > op_.inputs.size()) {
             fail("the expression reads an operand that is not given");
         }
@@ -117,7 +117,7 @@ void OpCheck::copy() const {
     operands(1, 1, 1, 1);
     const Shape& x = in(0).shape;
     const Shape& y = out(0).shape;
-    const std::vector<std::int64_t> permutation = op_.integers("permutation");
+    const std::vector<std::int64_t> permutation = op_.get(keys::copy.permutation);
     if (permutation.empty()) {
         if (element_count(x) != element_count(y)) broadcast(in(0), y);
         return;
@@ -164,7 +164,7 @@ void OpCheck::softmax_cross_entropy_grad() const {
 
 void OpCheck::dropout() const {
     operands(1, 1, 1, 2);
-    if (const double p = op_.real("probability", 0.5); !(p >= 0 && p < 1))
+    if (const double p = op_.get(keys::dropout.probability); !(p >= 0 && p < 1))
         fail("the probability of a zero is not in [0, 1)");
     for (std::size_t i = 0; i < op_.outputs.size(); ++i) same_count("result", out(i), in(0).elements());
 }
@@ -181,7 +181,7 @@ void OpCheck::quantise() const {
 void OpCheck::expert_slots() const {
     operands(1, 1, 1, 1);
     same_count("slots", out(0), in(0).elements());
-    if (op_.integer("experts", 0) < 1 || op_.integer("capacity", 0) < 1)
+    if (op_.get(keys::expert_slots.experts) < 1 || op_.get(keys::expert_slots.capacity) < 1)
         fail("experts and capacity must be at least 1");
 }
 
@@ -196,6 +196,20 @@ void OpCheck::embedding_grad() const {
     rank(out(0), 2, "the table");
     same_count("d out", in(0), times(in(1).elements(), last(out(0))));
 }
+
+void OpCheck::fill() const {
+    operands(0, many, 1, many);
+}
+
+void OpCheck::random() const {
+    operands(0, many, 1, many);
+}
+
+void OpCheck::host_copy() const {}
+
+void OpCheck::collective() const {}
+
+void OpCheck::unknown() const {}
 
 void OpCheck::gather() const {
     operands(2, many, 1, 1);

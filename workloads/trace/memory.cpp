@@ -10,14 +10,14 @@ namespace {
 
 std::uint64_t reach(const Trace& trace, const Op& op, const std::string& operand, TensorId id) {
     const Tensor& tensor = trace.tensor(id);
-    const std::vector<std::int64_t> strides = op.integers(operand + "_strides");
+    const std::vector<std::int64_t> strides = op.strides(operand);
     std::int64_t elements = tensor.elements();
     if (!strides.empty() && elements > 0) {
         elements = 1;
         for (std::size_t axis = 0; axis < strides.size() && axis < tensor.shape.size(); ++axis)
             elements += (tensor.shape[axis] - 1) * strides[axis];
     }
-    return static_cast<std::uint64_t>(op.integer(operand + "_offset", 0) + elements) * bytes_of(tensor.type);
+    return static_cast<std::uint64_t>(op.offset(operand) + elements) * bytes_of(tensor.type);
 }
 
 class Profiler {

@@ -29,50 +29,12 @@ constexpr std::array<TypeFacts, 13> types{{{"f64", 8},
 constexpr std::array<const char*, 5> phases{"forward", "backward", "optimizer", "communication", "other"};
 constexpr std::array<const char*, 7> roles{"activation", "input",           "label", "parameter",
                                            "gradient",   "optimizer_state", "other"};
-constexpr std::array kinds{"matmul",
-                           "elementwise",
-                           "reduce",
-                           "softmax_cross_entropy",
-                           "softmax_cross_entropy_grad",
-                           "softmax",
-                           "softmax_grad",
-                           "layer_norm",
-                           "layer_norm_grad",
-                           "rms_norm",
-                           "rms_norm_grad",
-                           "group_norm",
-                           "group_norm_grad",
-                           "batch_norm",
-                           "batch_norm_grad",
-                           "dropout",
-                           "quantise",
-                           "top_k",
-                           "expert_slots",
-                           "cumulative_sum",
-                           "attention",
-                           "attention_grad",
-                           "convolution",
-                           "convolution_data_grad",
-                           "convolution_weight_grad",
-                           "pooling",
-                           "pooling_grad",
-                           "lstm_cell",
-                           "lstm_cell_grad",
-                           "embedding",
-                           "embedding_grad",
-                           "copy",
-                           "concat",
-                           "fill",
-                           "gather",
-                           "scatter",
-                           "random",
-                           "host_copy",
-                           "collective",
-                           "unknown"};
+#define HEDDLE_ROW(kind, ...) #kind,
+constexpr std::array<const char*, kOpKinds> kinds{HEDDLE_OP_KINDS(HEDDLE_ROW)};
+#undef HEDDLE_ROW
 static_assert(static_cast<std::size_t>(ElementType::boolean) + 1 == types.size());
 static_assert(static_cast<std::size_t>(Phase::other) + 1 == phases.size());
 static_assert(static_cast<std::size_t>(TensorRole::other) + 1 == roles.size());
-static_assert(static_cast<std::size_t>(OpKind::unknown) + 1 == kinds.size());
 
 template <class Enum, std::size_t N>
 Enum from_name(const std::array<const char*, N>& names, const std::string& name, const std::string& what) {

@@ -33,7 +33,7 @@ class OpCheck {
     void same_count(const std::string& what, const Tensor& tensor, std::int64_t elements) const;
     void rank(const Tensor& tensor, std::size_t axes, const std::string& what) const;
     std::int64_t axis(const Tensor& tensor) const;
-    expression::Expression parsed(const std::string& key) const;
+    expression::Expression parsed(Text key) const;
     void broadcast(const Tensor& tensor, const Shape& to) const;
 
     // Sizes and counts: check_numbers.cpp.
@@ -42,53 +42,21 @@ class OpCheck {
     void counts() const;
     void places() const;
 
-    // Products, elements, indices: check_tensors.cpp.
+    // Of each kind: its operands and attributes. Products, elements, indices are in check_tensors.cpp; norms,
+    // attention, convolutions, cells in check_layers.cpp.
+#define HEDDLE_ROW(kind, ...) void kind() const;
+    HEDDLE_OP_KINDS(HEDDLE_ROW)
+#undef HEDDLE_ROW
+
     /// Index tensors of gather and scatter against the tensor of looked-up elements.
     void indices(std::size_t count, const Tensor& looked_up) const;
-    void matmul() const;
-    void elementwise() const;
-    void reduce() const;
-    void copy() const;
-    void concat() const;
-    void softmax_cross_entropy() const;
-    void softmax_cross_entropy_grad() const;
-    void dropout() const;
-    void quantise() const;
-    void expert_slots() const;
-    void embedding() const;
-    void embedding_grad() const;
-    void gather() const;
-    void scatter() const;
-
-    // Norms, attention, convolutions, cells: check_layers.cpp.
-    void layer_norm() const;
-    void layer_norm_grad() const;
     std::int64_t channels(const Tensor& x) const;
     std::int64_t groups(const Tensor& x) const;
     void channel_norm(std::int64_t statistics) const;
     void channel_norm_grad(std::int64_t statistics) const;
-    void top_k() const;
-    void cumulative_sum() const;
-    void attention() const;
-    void attention(const Tensor& q, const Tensor& k, const Tensor& v) const;
+    void attention_operands(const Tensor& q, const Tensor& k, const Tensor& v) const;
     void filters(const ConvolutionSizes& sizes, const Tensor* bias) const;
     void positions(const Tensor& tensor, const Tensor& y) const;
-    void pooling_grad() const;
-    void lstm_cell() const;
-    void lstm_cell_grad() const;
-    void softmax() const;
-    void softmax_grad() const;
-    void rms_norm() const;
-    void rms_norm_grad() const;
-    void group_norm() const;
-    void group_norm_grad() const;
-    void batch_norm() const;
-    void batch_norm_grad() const;
-    void attention_grad() const;
-    void convolution() const;
-    void convolution_data_grad() const;
-    void convolution_weight_grad() const;
-    void pooling() const;
 
     const Trace& trace_;
     const Op& op_;

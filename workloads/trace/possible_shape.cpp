@@ -32,7 +32,7 @@ std::optional<std::int64_t> storage_reach(std::int64_t offset, const Shape& shap
 }
 
 std::optional<std::int64_t> operand_reach(const Op& op, const std::string& operand, const Tensor& tensor) {
-    return storage_reach(op.integer(operand + "_offset", 0), tensor.shape, op.integers(operand + "_strides"));
+    return storage_reach(op.offset(operand), tensor.shape, op.strides(operand));
 }
 
 }  // namespace heddle::trace

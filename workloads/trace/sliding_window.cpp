@@ -19,7 +19,7 @@ class WindowReader {
     }
 
     bool channels_last() const {
-        const std::string layout = op_.text("layout", "nchw");
+        const std::string layout = op_.get(keys::convolution.layout);
         if (layout != "nchw" && layout != "nhwc")
             fail("layout '" + layout + "' is not known", "nchw (channels first) or nhwc (channels last)");
         return layout == "nhwc";
@@ -49,9 +49,9 @@ class WindowReader {
         check_range("window", s.window, 0);
         if (s.window.size() != s.input.size() || s.output.size() != s.input.size())
             fail("operands have different numbers of spatial axes");
-        s.strides = each("strides", s, 1, 1);
-        s.dilation = each("dilation", s, 1, 1);
-        std::vector<std::int64_t> padding = op_.integers("padding");
+        s.strides = each(keys::convolution.strides, s, 1, 1);
+        s.dilation = each(keys::convolution.dilation, s, 1, 1);
+        std::vector<std::int64_t> padding = op_.get(keys::convolution.padding);
         check_range("padding", padding, -gates::kMostThings);
         if (padding.size() == 2 * s.axes()) {
             for (std::size_t i = 0; i < s.axes(); ++i) {
@@ -59,7 +59,7 @@ class WindowReader {
                 s.padding_high.push_back(padding[2 * i + 1]);
             }
         } else {
-            s.padding_low = s.padding_high = each("padding", s, 0, -gates::kMostThings);
+            s.padding_low = s.padding_high = each(keys::convolution.padding, s, 0, -gates::kMostThings);
         }
         if (!is_possible(s.window)) fail("a window " + to_text(s.window) + " is impossible");
         for (std::size_t i = 0; i < s.axes(); ++i) {
@@ -69,17 +69,17 @@ class WindowReader {
     }
 
   private:
-    std::vector<std::int64_t> each(const std::string& key, const SlidingWindow& s, std::int64_t fallback,
+    std::vector<std::int64_t> each(Integers key, const SlidingWindow& s, std::int64_t fallback,
                                    std::int64_t least) const {
-        std::vector<std::int64_t> values = op_.integers(key);
+        std::vector<std::int64_t> values = op_.get(key);
         if (values.empty()) values.assign(s.axes(), fallback);
         if (values.size() == 1) values.assign(s.axes(), values.front());
         if (values.size() != s.axes()) {
-            fail("attribute '" + key + "' has " + std::to_string(values.size()) + " values",
+            fail("attribute '" + std::string(key.name) + "' has " + std::to_string(values.size()) + " values",
                  "one for each of " + std::to_string(s.axes()) + " spatial axes" +
-                     (key == "padding" ? ", or low and high of each" : ""));
+                     (key == keys::convolution.padding.name ? ", or low and high of each" : ""));
         }
-        check_range(key, values, least);
+        check_range(key.name, values, least);
         return values;
     }
 
@@ -100,7 +100,7 @@ class WindowReader {
                  " and its padding");
         }
         std::int64_t expected = room / s.strides[i] + 1;
-        if (op_.integer("round_up", 0) != 0 && room % s.strides[i] != 0 &&
+        if (op_.get(keys::pooling.round_up) != 0 && room % s.strides[i] != 0 &&
             expected * s.strides[i] < s.input[i] + s.padding_low[i])
             ++expected;  // a last window that begins within the input or the padding before it
         if (s.output[i] != expected) {
@@ -141,7 +141,7 @@ ConvolutionSizes convolution_sizes(const Trace& trace, const Op& op) {
     sizes.batch = x.shape[0];
     sizes.channels = WindowReader::channels(x, last);
     sizes.filters = w.shape[0];
-    sizes.groups = op.integer("groups", 1);
+    sizes.groups = op.get(keys::convolution.groups);
     sizes.space.input = WindowReader::space(x, last);
     sizes.space.window = WindowReader::space(w, last);
     sizes.space.output = WindowReader::space(y, last);
@@ -165,10 +165,10 @@ PoolingSizes pooling_sizes(const Trace& trace, const Op& op) {
     const WindowReader reader(trace, op);
     PoolingSizes sizes;
     const bool last = sizes.channels_last = reader.channels_last();
-    const std::string kind = op.text("pooling");
+    const std::string kind = op.get(keys::pooling.pooling);
     if (kind != "max" && kind != "mean") reader.fail("pooling '" + kind + "' is not known", "max or mean");
     sizes.maximum = kind == "max";
-    sizes.padding_counts = op.integer("padding_counts", 1) != 0;
+    sizes.padding_counts = op.get(keys::pooling.padding_counts) != 0;
     const bool grad = op.kind == OpKind::pooling_grad;
     const Tensor& x = grad ? reader.operand(op.outputs, 0, "dx") : reader.operand(op.inputs, 0, "x");
     const Tensor& y = grad ? reader.operand(op.inputs, 0, "dy") : reader.operand(op.outputs, 0, "y");
@@ -177,7 +177,7 @@ PoolingSizes pooling_sizes(const Trace& trace, const Op& op) {
     if (y.shape[0] != sizes.batch || WindowReader::channels(y, last) != sizes.channels)
         reader.fail("y " + to_text(y.shape) + " and x " + to_text(x.shape) + " differ in batch or channels");
     sizes.space.input = WindowReader::space(x, last);
-    sizes.space.window = op.integers("window");
+    sizes.space.window = op.get(keys::pooling.window);
     sizes.space.output = WindowReader::space(y, last);
     if (sizes.space.window.size() == 1)
         sizes.space.window.assign(sizes.space.input.size(), sizes.space.window[0]);

@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "workloads/trace/products.h"
+#include "workloads/trace/trace.h"
 #include "workloads/trace/turns.h"
 
 namespace heddle::trace {
@@ -82,13 +82,13 @@ struct Lifetime {
 std::uint64_t reach(const Trace& trace, const Op& op, TensorId id, const std::string& operand) {
     const Tensor& tensor = trace.tensor(id);
     std::int64_t span = tensor.elements();
-    const std::vector<std::int64_t> strides = op.integers(operand + "_strides");
+    const std::vector<std::int64_t> strides = op.strides(operand);
     if (strides.size() == tensor.shape.size() && !strides.empty() && span > 0) {
         span = 1;
         for (std::size_t axis = 0; axis < strides.size(); ++axis)
             span += strides[axis] * (tensor.shape[axis] - 1);
     }
-    const std::int64_t elements = std::max<std::int64_t>(op.integer(operand + "_offset", 0) + span, 0);
+    const std::int64_t elements = std::max<std::int64_t>(op.offset(operand) + span, 0);
     return static_cast<std::uint64_t>(elements) * bytes_of(tensor.type);
 }
 

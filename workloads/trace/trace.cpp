@@ -5,6 +5,7 @@
 namespace heddle::trace {
 namespace {
 
+/// Of a Key, or of an operand's "_offset" or "_strides".
 [[noreturn]] void wrong_type(const Op& op, const std::string& key, const std::string& wanted) {
     throw Error("attribute '" + key + "' is not " + wanted, {.key = "op " + op.name});
 }
@@ -21,45 +22,60 @@ std::uint64_t Tensor::bytes() const {
     return static_cast<std::uint64_t>(elements()) * bytes_of(type);
 }
 
-std::int64_t Op::integer(const std::string& key, std::int64_t fallback) const {
-    const auto found = attributes.find(key);
-    if (found == attributes.end()) return fallback;
-    if (const auto* value = std::get_if<std::int64_t>(&found->second)) return *value;
-    wrong_type(*this, key, "an integer");
+std::int64_t Op::integer(const std::string& name, std::int64_t fallback) const {
+    const Attribute* found = attributes.find(name);
+    if (found == nullptr) return fallback;
+    if (const auto* value = std::get_if<std::int64_t>(found)) return *value;
+    wrong_type(*this, name, "an integer");
 }
 
-double Op::real(const std::string& key, double fallback) const {
-    const auto found = attributes.find(key);
-    if (found == attributes.end()) return fallback;
-    if (const auto* value = std::get_if<double>(&found->second)) return *value;
-    if (const auto* value = std::get_if<std::int64_t>(&found->second)) return static_cast<double>(*value);
-    wrong_type(*this, key, "a number");
+double Op::real(const std::string& name, double fallback) const {
+    const Attribute* found = attributes.find(name);
+    if (found == nullptr) return fallback;
+    if (const auto* value = std::get_if<double>(found)) return *value;
+    if (const auto* value = std::get_if<std::int64_t>(found)) return static_cast<double>(*value);
+    wrong_type(*this, name, "a number");
 }
 
-std::string Op::text(const std::string& key, const std::string& fallback) const {
-    const auto found = attributes.find(key);
-    if (found == attributes.end()) return fallback;
-    if (const auto* value = std::get_if<std::string>(&found->second)) return *value;
-    wrong_type(*this, key, "a text");
+std::vector<std::int64_t> Op::integers(const std::string& name) const {
+    const Attribute* found = attributes.find(name);
+    if (found == nullptr) return {};
+    if (const auto* value = std::get_if<std::vector<std::int64_t>>(found)) return *value;
+    if (const auto* value = std::get_if<std::int64_t>(found)) return {*value};
+    wrong_type(*this, name, "a list of integers");
 }
 
-std::vector<std::int64_t> Op::integers(const std::string& key) const {
-    const auto found = attributes.find(key);
-    if (found == attributes.end()) return {};
-    if (const auto* value = std::get_if<std::vector<std::int64_t>>(&found->second)) return *value;
-    if (const auto* value = std::get_if<std::int64_t>(&found->second)) return {*value};
-    wrong_type(*this, key, "a list of integers");
+std::int64_t Op::get(Integer key, std::int64_t fallback) const {
+    return integer(key.name, fallback);
 }
 
-std::vector<double> Op::reals(const std::string& key) const {
-    const auto found = attributes.find(key);
-    if (found == attributes.end()) return {};
-    if (const auto* value = std::get_if<std::vector<double>>(&found->second)) return *value;
-    if (const auto* value = std::get_if<double>(&found->second)) return {*value};
-    if (const auto* value = std::get_if<std::vector<std::int64_t>>(&found->second)) {
+double Op::get(Real key, double fallback) const {
+    return real(key.name, fallback);
+}
+
+double Op::real(const Key& key) const {
+    return real(key.name, 0);
+}
+
+std::int64_t Op::offset(const std::string& operand) const {
+    return integer(operand + "_offset", 0);
+}
+
+std::string Op::get(Text key, const std::string& fallback) const {
+    const Attribute* found = attributes.find(key.name);
+    if (found == nullptr) return fallback;
+    if (const auto* value = std::get_if<std::string>(found)) return *value;
+    wrong_type(*this, key.name, "a text");
+}
+
+std::vector<double> Op::get(Reals key) const {
+    const Attribute* found = attributes.find(key.name);
+    if (found == nullptr) return {};
+    if (const auto* value = std::get_if<std::vector<double>>(found)) return *value;
+    if (const auto* value = std::get_if<double>(found)) return {*value};
+    if (const auto* value = std::get_if<std::vector<std::int64_t>>(found))
         return {value->begin(), value->end()};
-    }
-    wrong_type(*this, key, "a list of numbers");
+    wrong_type(*this, key.name, "a list of numbers");
 }
 
 TensorId Trace::add(Tensor tensor) {

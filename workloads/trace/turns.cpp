@@ -13,7 +13,7 @@ constexpr std::int64_t kMostTurns = std::int64_t{1} << 53;  // as many as a doub
 using Turns = std::vector<std::int64_t>;
 
 Turns attribute_of(const Op& op) {
-    return op.attributes.contains(kTurns) ? op.integers(kTurns) : Turns{};
+    return op.get(keys::any.turns);
 }
 
 }  // namespace

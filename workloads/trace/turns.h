@@ -8,10 +8,9 @@
 
 namespace heddle::trace {
 
-/// The attribute of an op in a turn that is held: for each loop around it, the outermost first, the number of
-/// the turn (equal numbers belong to one turn) and for how many turns it stands. Ops of different turns are
-/// never fused, also where each stands for itself.
-inline constexpr const char* kTurns = "turns";
+// keys::any.turns of an op in a turn that is held: for each loop around it, the outermost first, the number
+// of the turn (equal numbers belong to one turn) and for how many turns it stands. Ops of different turns are
+// never fused, also where each stands for itself.
 
 /// For how many turns, of all loops around it together, the op stands: 1 outside of such loops.
 double turns_of(const Op& op);

@@ -117,8 +117,8 @@ ChakraNode node_of(const Trace& trace, const Op& op, std::uint64_t id) {
     node.outputs = operands_of(trace, op.outputs);
     node.attributes.push_back({"is_cpu_op", false});
     if (op.kind == OpKind::collective) {
-        node.attributes.push_back({"comm_type", collective_number(op.text("collective"))});
-        node.attributes.push_back({"comm_size", static_cast<std::int64_t>(op.real("bytes", 0))});
+        node.attributes.push_back({"comm_type", collective_number(op.get(keys::collective.collective))});
+        node.attributes.push_back({"comm_size", static_cast<std::int64_t>(op.real(keys::collective.bytes))});
         node.attributes.push_back({"involved_dim", std::vector<bool>{true}});
     }
     node.attributes.push_back({"heddle.kind", name_of(op.kind)});
@@ -257,8 +257,8 @@ class ChakraTraceReader {
                     fail("node " + std::to_string(node.id), "heddle.stream is no number of a stream");
                 op.stream = static_cast<std::uint32_t>(*value);
             } else if (attribute.name.starts_with(attribute_prefix)) {
-                op.attributes[attribute.name.substr(attribute_prefix.size())] =
-                    read_attribute(attribute, node);
+                op.attributes.put(attribute.name.substr(attribute_prefix.size()),
+                                  read_attribute(attribute, node));
             }
         }
         return op;

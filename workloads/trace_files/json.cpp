@@ -290,7 +290,7 @@ class JsonReader {
             if (!attributes.is_object()) fail(where + ".attributes", "expected an object");
             for (const JsonView item : attributes) {
                 const std::string key(item.key());
-                op.attributes[key] = attribute(item, where + ".attributes." + key);
+                op.attributes.put(key, attribute(item, where + ".attributes." + key));
             }
         }
         if (const JsonView dependencies = json["dependencies"]; dependencies.exists()) {

@@ -223,7 +223,7 @@ class Builder {
         trace::Trace trace = tape_.finish();
         if (o_.type == ElementType::tf32) {
             for (Op& op : trace.ops) {
-                if (op.kind == OpKind::matmul) op.attributes["compute_type"] = std::string("tf32");
+                if (op.kind == OpKind::matmul) op.set(keys::any.compute_type, "tf32");
             }
         }
         return trace;

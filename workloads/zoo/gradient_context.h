@@ -32,7 +32,14 @@ class GradientContext {
     void set(std::size_t input, TensorId gradient) { result[input] = Gradient{gradient, 0}; }
 };
 
-/// Rules of gradients_layers.cpp; false when the kind of op is none of theirs.
-bool layer_gradient(GradientContext& context);
+/// What a model does with a layer of a kind.
+struct LayerRule {
+    OpKind kind;
+    void (*gradient)(GradientContext&);  ///< null: none reaches its operands
+    bool kept = false;                   ///< the results stay when a segment is recomputed selectively
+};
+
+/// Of gradients_layers.cpp; null when the kind is none of them.
+const LayerRule* layer_rule(OpKind kind);
 
 }  // namespace heddle::zoo

@@ -43,7 +43,9 @@ class Rule {
                 concat();
                 break;
             default:
-                if (layer_gradient(c_)) return;
+                if (const LayerRule* layer = layer_rule(op_.kind);
+                    layer != nullptr && layer->gradient != nullptr)
+                    return layer->gradient(c_);
                 throw Error("there is no gradient rule for " + name_of(op_.kind), {.key = "op " + op_.name});
         }
     }
@@ -59,12 +61,12 @@ class Rule {
     }
 
     void matmul() {
-        if (op_.attributes.contains("epilogue")) {
+        if (op_.has(keys::matmul.epilogue)) {
             throw Error("a matmul with an epilogue has no gradient rule", {.key = "op " + op_.name},
                         "record the epilogue as an op of its own");
         }
-        const bool ta = op_.integer("transpose_a", 0) != 0;
-        const bool tb = op_.integer("transpose_b", 0) != 0;
+        const bool ta = op_.get(keys::matmul.transpose_a) != 0;
+        const bool tb = op_.get(keys::matmul.transpose_b) != 0;
         const TensorId dy = upstream_tensor(0);
         const TensorId a = op_.inputs[0], b = op_.inputs[1];
         if (needed_[0]) {
@@ -91,7 +93,7 @@ class Rule {
     }
 
     void elementwise() {
-        const expression::Expression forward = expression::parse(op_.text("expression"));
+        const expression::Expression forward = expression::parse(op_.get(keys::elementwise.expression));
         const auto inputs = static_cast<unsigned>(op_.inputs.size());
         for (unsigned i = 0; i < inputs; ++i) {
             if (!needed_[i]) continue;
@@ -99,7 +101,7 @@ class Rule {
             // The derivative reads x0 ... and then the upstream gradients. A uniform one becomes a scalar
             // operand.
             std::vector<TensorId> operands;
-            std::vector<double> scalars = op_.reals("scalars");
+            std::vector<double> scalars = op_.get(keys::elementwise.scalars);
             for (expression::Node& node : derived.nodes) {
                 if (node.op != expression::Operator::input) continue;
                 if (node.index < forward.input_count) {
@@ -147,16 +149,16 @@ class Rule {
         op.kind = OpKind::elementwise;
         op.name = gradient_name(input);
         op.inputs = operands;
-        op.attributes["expression"] = expression::to_text(derived);
-        if (derived.scalar_count > 0) op.attributes["scalars"] = scalars;
+        op.set(keys::elementwise.expression, expression::to_text(derived));
+        if (derived.scalar_count > 0) op.set(keys::elementwise.scalars, scalars);
         const TensorId gradient =
             tape_.record(std::move(op), {Tensor{gradient_name(input), in(input).type, out(0).shape}})[0];
         return sum_to(gradient, input);
     }
 
     void reduce() {
-        const std::string reduction = op_.text("reduction");
-        if ((reduction != "sum" && reduction != "mean") || op_.attributes.contains("expression")) {
+        const std::string reduction = op_.get(keys::reduce.reduction);
+        if ((reduction != "sum" && reduction != "mean") || op_.has(keys::reduce.expression)) {
             throw Error("only plain sums and means have a gradient rule", {.key = "op " + op_.name});
         }
         const double share = reduction == "mean" ? static_cast<double>(out(0).elements()) /
@@ -169,8 +171,8 @@ class Rule {
         }
         // Put the reduced axes back with extent 1, then repeat along them.
         Shape kept = in(0).shape;
-        std::vector<std::int64_t> axes = op_.integers("axes");
-        if (!op_.attributes.contains("axes")) {
+        std::vector<std::int64_t> axes = op_.get(keys::reduce.axes);
+        if (!op_.has(keys::reduce.axes)) {
             axes.resize(kept.size());
             std::iota(axes.begin(), axes.end(), 0);
         }
@@ -180,8 +182,8 @@ class Rule {
         op.kind = OpKind::elementwise;
         op.name = gradient_name(0);
         op.inputs = {seen};
-        op.attributes["expression"] = std::string(share == 1 ? "y0 = x0" : "y0 = s0 * x0");
-        if (share != 1) op.attributes["scalars"] = std::vector<double>{share};
+        op.set(keys::elementwise.expression, share == 1 ? "y0 = x0" : "y0 = s0 * x0");
+        if (share != 1) op.set(keys::elementwise.scalars, {share});
         single(tape_.record(std::move(op), {Tensor{gradient_name(0), in(0).type, in(0).shape}}), 0);
     }
 
@@ -193,7 +195,7 @@ class Rule {
         op.kind = OpKind::softmax_cross_entropy_grad;
         op.name = op_.name + ".gradient";
         op.inputs = {op_.outputs[1], op_.inputs[1]};
-        op.attributes["scale"] = upstream.tensor ? 1.0 : upstream.uniform;
+        op.set(keys::softmax_cross_entropy.scale, upstream.tensor ? 1.0 : upstream.uniform);
         if (upstream.tensor) op.inputs.push_back(*upstream.tensor);
         single(tape_.record(std::move(op), {Tensor{gradient_name(0), in(0).type, in(0).shape}}), 0);
     }
@@ -204,7 +206,7 @@ class Rule {
             result_[0] = upstream;
             return;
         }
-        const std::vector<std::int64_t> permutation = op_.integers("permutation");
+        const std::vector<std::int64_t> permutation = op_.get(keys::copy.permutation);
         Op op;
         op.kind = OpKind::copy;
         op.name = gradient_name(0);
@@ -213,7 +215,7 @@ class Rule {
             std::vector<std::int64_t> inverse(permutation.size());
             for (std::size_t i = 0; i < permutation.size(); ++i)
                 inverse[permutation[i]] = static_cast<std::int64_t>(i);
-            op.attributes["permutation"] = inverse;
+            op.set(keys::copy.permutation, inverse);
         } else if (out(0).elements() != in(0).elements()) {
             result_[0] = sum_to(op.inputs[0], 0);
             return;
@@ -226,7 +228,7 @@ class Rule {
     void concat() {
         const TensorId dy = upstream_tensor(0);
         const Shape whole = tape_.tensor(dy).shape;
-        const std::int64_t axis = op_.integer("axis", 0);
+        const std::int64_t axis = op_.get(keys::concat.axis);
         Shape strides(whole.size(), 1);
         for (std::size_t i = whole.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * whole[i + 1];
         std::int64_t offset = 0;
@@ -237,8 +239,8 @@ class Rule {
                 op.kind = OpKind::copy;
                 op.name = gradient_name(i);
                 op.inputs = {tape_.part_of(gradient_name(i) + ".part", dy, part)};
-                op.attributes["input0_strides"] = strides;
-                op.attributes["input0_offset"] = offset * strides[axis];
+                op.set_strides("input0", strides);
+                op.set_offset("input0", offset * strides[axis]);
                 single(tape_.record(std::move(op), {Tensor{gradient_name(i), in(i).type, part}}), i);
             }
             offset += part[axis];
@@ -266,11 +268,7 @@ std::vector<TensorId> GradientContext::gradient_op(OpKind kind, const std::vecto
     made.kind = kind;
     made.name = op.name + ".gradient";
     made.inputs = operands;
-    for (const char* key :
-         {"causal", "scale", "epsilon", "dropout", "stream", "groups", "logarithm", "strides", "padding",
-          "dilation", "layout", "pooling", "window", "round_up", "padding_counts"}) {
-        if (op.attributes.contains(key)) made.attributes[key] = op.attributes.at(key);
-    }
+    for (const trace::Key& key : trace::own_keys_of(kind)) made.attributes.copy(key, op.attributes);
     std::vector<Tensor> outputs;
     outputs.reserve(like.size());
     for (const std::size_t input : like)

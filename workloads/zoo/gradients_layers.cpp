@@ -1,4 +1,6 @@
 // Gradient rules of layers: norms, attention, convolution, pooling, LSTM cells, dropout, chosen rows.
+#include <algorithm>
+#include <iterator>
 
 #include "isa/common/error.h"
 #include "workloads/zoo/gradient_context.h"
@@ -43,7 +45,7 @@ void convolution(GradientContext& c) {
     if (c.needed[1]) c.set(1, c.gradient_op(OpKind::convolution_weight_grad, {dy, c.op.inputs[0]}, {1})[0]);
     if (c.op.inputs.size() > 2 && c.needed[2]) {
         const std::size_t rank = c.out(0).shape.size();
-        const std::size_t channel = c.op.text("layout", "nchw") == "nhwc" ? rank - 1 : 1;
+        const std::size_t channel = c.op.get(keys::convolution.layout) == "nhwc" ? rank - 1 : 1;
         std::vector<std::int64_t> axes;
         for (std::size_t axis = 0; axis < rank; ++axis) {
             if (axis != channel) axes.push_back(static_cast<std::int64_t>(axis));
@@ -58,14 +60,14 @@ void cumulative_sum(GradientContext& c) {
     op.name = c.op.name + ".gradient";
     op.kind = OpKind::cumulative_sum;
     op.inputs = {c.upstream_tensor(0)};
-    if (c.op.attributes.contains("axis")) op.attributes["axis"] = c.op.attributes.at("axis");
-    if (c.op.integer("reverse", 0) == 0) op.attributes["reverse"] = std::int64_t{1};
+    op.attributes.copy(keys::cumulative_sum.axis, c.op.attributes);
+    if (c.op.get(keys::cumulative_sum.reverse) == 0) op.set(keys::cumulative_sum.reverse, 1);
     c.set(0, c.tape.record(std::move(op), {Tensor{c.gradient_name(0), c.in(0).type, c.in(0).shape}})[0]);
 }
 
 void pooling(GradientContext& c) {
     std::vector<TensorId> operands{c.upstream_tensor(0)};
-    if (c.op.text("pooling") == "max") operands.push_back(c.op.inputs[0]);
+    if (c.op.get(keys::pooling.pooling) == "max") operands.push_back(c.op.inputs[0]);
     set_all(c, c.gradient_op(OpKind::pooling_grad, operands, {0}));
 }
 
@@ -75,8 +77,8 @@ void dropout(GradientContext& c) {
     op.kind = OpKind::elementwise;
     op.name = c.op.name + ".gradient";
     op.inputs = {dy, c.op.outputs.at(1)};
-    op.attributes["expression"] = std::string("y0 = x1 != 0 ? s0 * x0 : 0");
-    op.attributes["scalars"] = std::vector<double>{1 / (1 - c.op.real("probability", 0.5))};
+    op.set(keys::elementwise.expression, "y0 = x1 != 0 ? s0 * x0 : 0");
+    op.set(keys::elementwise.scalars, {1 / (1 - c.op.get(keys::dropout.probability))});
     c.set(0, c.tape.record(std::move(op), {Tensor{c.gradient_name(0), c.in(0).type, c.in(0).shape}})[0]);
 }
 
@@ -110,7 +112,7 @@ void top_k(GradientContext& c) {
     op.kind = OpKind::elementwise;
     op.name = c.op.name + ".gradient";
     op.inputs = {dy, indices, numbers};
-    op.attributes["expression"] = std::string("y0 = x1 == x2 ? x0 : 0");
+    op.set(keys::elementwise.expression, "y0 = x1 == x2 ? x0 : 0");
     const TensorId spread =
         c.tape.record(std::move(op), {Tensor{c.gradient_name(0), c.in(0).type, {rows, k, columns}}})[0];
     c.set(0, k == 1 ? c.tape.view(c.gradient_name(0), spread, shape)
@@ -119,7 +121,7 @@ void top_k(GradientContext& c) {
 
 /// Zeros to which each row's gradient is added; "distinct" = 1 on the op: no row was chosen twice.
 void gather(GradientContext& c) {
-    if (c.op.inputs.size() != 2 || c.op.integer("axis", 0) != 0 || c.op.integer("along", 0) != 0)
+    if (c.op.inputs.size() != 2 || c.op.get(keys::gather.axis) != 0 || c.op.get(keys::gather.along) != 0)
         throw Error("only rows that were gathered have a gradient rule", {.key = "op " + c.op.name});
     const TensorId dy = c.upstream_tensor(0);
     const TensorId zeros = c.tape.fill(c.gradient_name(0) + ".zeros", c.in(0).type, c.in(0).shape, 0);
@@ -127,8 +129,8 @@ void gather(GradientContext& c) {
     op.kind = OpKind::scatter;
     op.name = c.op.name + ".gradient";
     op.inputs = {zeros, c.op.inputs[1], dy};
-    op.attributes["axis"] = std::int64_t{0};
-    if (c.op.integer("distinct", 0) == 0) op.attributes["accumulate"] = std::int64_t{1};
+    op.set(keys::scatter.axis, 0);
+    if (c.op.get(keys::gather.distinct) == 0) op.set(keys::scatter.accumulate, 1);
     // In place: the zeros are there for this.
     Tensor result{c.gradient_name(0), c.in(0).type, c.in(0).shape};
     result.storage = c.tape.storage_number(zeros);
@@ -136,12 +138,12 @@ void gather(GradientContext& c) {
 }
 
 void scatter(GradientContext& c) {
-    if (c.op.inputs.size() != 3 || c.op.integer("axis", 0) != 0 || c.op.integer("along", 0) != 0)
+    if (c.op.inputs.size() != 3 || c.op.get(keys::scatter.axis) != 0 || c.op.get(keys::scatter.along) != 0)
         throw Error("only rows that were scattered have a gradient rule", {.key = "op " + c.op.name});
     const TensorId dy = c.upstream_tensor(0);
     if (c.needed[2]) c.set(2, c.tape.gather(c.gradient_name(2), dy, c.op.inputs[1]));
     if (!c.needed[0]) return;
-    if (c.op.integer("accumulate", 0) != 0) return c.set(0, dy);
+    if (c.op.get(keys::scatter.accumulate) != 0) return c.set(0, dy);
     const TensorId zeros = c.tape.fill(c.gradient_name(0) + ".zeros", c.in(2).type, c.in(2).shape, 0);
     c.set(0, c.tape.scatter(c.gradient_name(0), dy, c.op.inputs[1], zeros));
 }
@@ -154,56 +156,28 @@ void quantise(GradientContext& c) {
 
 }  // namespace
 
-bool layer_gradient(GradientContext& c) {
-    switch (c.op.kind) {
-        case OpKind::softmax:
-            softmax(c);
-            return true;
-        case OpKind::layer_norm:
-            norm(c, OpKind::layer_norm_grad);
-            return true;
-        case OpKind::group_norm:
-            norm(c, OpKind::group_norm_grad);
-            return true;
-        case OpKind::batch_norm:
-            norm(c, OpKind::batch_norm_grad);
-            return true;
-        case OpKind::rms_norm:
-            rms_norm(c);
-            return true;
-        case OpKind::attention:
-            attention(c);
-            return true;
-        case OpKind::convolution:
-            convolution(c);
-            return true;
-        case OpKind::pooling:
-            pooling(c);
-            return true;
-        case OpKind::dropout:
-            dropout(c);
-            return true;
-        case OpKind::lstm_cell:
-            lstm_cell(c);
-            return true;
-        case OpKind::cumulative_sum:
-            cumulative_sum(c);
-            return true;
-        case OpKind::top_k:
-            top_k(c);
-            return true;
-        case OpKind::gather:
-            gather(c);
-            return true;
-        case OpKind::scatter:
-            scatter(c);
-            return true;
-        case OpKind::quantise:
-            quantise(c);
-            return true;
-        default:
-            return false;
-    }
+const LayerRule* layer_rule(OpKind kind) {
+    static constexpr LayerRule rules[] = {
+        {OpKind::softmax, softmax},
+        {OpKind::layer_norm, [](GradientContext& c) { norm(c, OpKind::layer_norm_grad); }},
+        {OpKind::group_norm, [](GradientContext& c) { norm(c, OpKind::group_norm_grad); }},
+        {OpKind::batch_norm, [](GradientContext& c) { norm(c, OpKind::batch_norm_grad); }},
+        {OpKind::rms_norm, rms_norm},
+        {OpKind::attention, attention, true},
+        {OpKind::convolution, convolution, true},
+        {OpKind::pooling, pooling},
+        {OpKind::dropout, dropout},
+        {OpKind::lstm_cell, lstm_cell, true},
+        {OpKind::cumulative_sum, cumulative_sum},
+        {OpKind::top_k, top_k, true},
+        {OpKind::expert_slots, nullptr, true},
+        {OpKind::gather, gather},
+        {OpKind::scatter, scatter},
+        {OpKind::quantise, quantise},
+    };
+    const auto* found = std::find_if(std::begin(rules), std::end(rules),
+                                     [kind](const LayerRule& rule) { return rule.kind == kind; });
+    return found == std::end(rules) ? nullptr : found;
 }
 
 }  // namespace heddle::zoo

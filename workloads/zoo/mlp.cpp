@@ -80,7 +80,7 @@ trace::Trace mlp(const MlpOptions& options) {
     trace::Trace trace = tape.finish();
     if (options.type == ElementType::tf32) {
         for (Op& op : trace.ops) {
-            if (op.kind == OpKind::matmul) op.attributes["compute_type"] = std::string("tf32");
+            if (op.kind == OpKind::matmul) op.set(keys::any.compute_type, "tf32");
         }
     }
     return trace;

@@ -16,8 +16,8 @@ std::vector<std::int64_t> head_strides(std::int64_t sequence, std::int64_t width
 
 void place(Op& op, const std::string& operand, const std::vector<std::int64_t>& strides,
            std::int64_t offset) {
-    op.attributes[operand + "_strides"] = strides;
-    if (offset != 0) op.attributes[operand + "_offset"] = offset;
+    op.set_strides(operand, strides);
+    if (offset != 0) op.set_offset(operand, offset);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ Heads Network::rotary(const std::string& name, const Heads& x, std::int64_t batc
                      tape.part_of(what + ".second", from.rows, one_half),
                      tape.part_of(what + ".of_first", table, factors),
                      tape.part_of(what + ".of_second", table, factors)};
-        op.attributes["expression"] = std::string("y0 = x0 * x2 + x1 * x3");
+        op.set(keys::elementwise.expression, "y0 = x0 * x2 + x1 * x3");
         const std::vector<std::int64_t> rows{sequence * from.width, from.width, head_dim, half, 1};
         place(op, "input0", rows, from.offset);
         place(op, "input1", rows, from.offset + half);
@@ -105,11 +105,11 @@ TensorId Network::fused_attention(const std::string& name, const Heads& q, const
                key_strides = head_strides(s.keys, k.width, s.head_dim),
                value_strides = head_strides(s.keys, v.width, s.head_dim),
                out_strides = head_strides(s.queries, out_width, s.head_dim);
-    std::map<std::string, trace::Attribute> common{{"causal", std::int64_t{s.causal}}};
-    if (s.scale != 0) common["scale"] = s.scale;
+    trace::Attributes common{{keys::attention.causal, s.causal}};
+    if (s.scale != 0) common.set(keys::attention.scale, s.scale);
     if (options_.dropout > 0) {
-        common["dropout"] = options_.dropout;
-        common["stream"] = dropouts_++;
+        common.set(keys::attention.dropout, options_.dropout);
+        common.set(keys::attention.stream, dropouts_++);
     }
     const TensorId out = tape_.buffer(name, type_, {s.batch * s.queries, out_width});
     Op op;

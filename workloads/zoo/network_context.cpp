@@ -13,7 +13,7 @@
 namespace heddle::zoo {
 namespace {
 
-using Attributes = std::map<std::string, trace::Attribute>;
+using Attributes = trace::Attributes;
 
 /// A collective over tensors of equal shape; `bytes`: of all of them. `beside`: what is computed next does
 /// not wait for it.
@@ -32,17 +32,17 @@ std::vector<TensorId> exchange(Tape& tape, const std::string& name, const std::s
                  static_cast<std::int64_t>(bytes_of(tensor.type));
         outputs.push_back({name + "." + std::to_string(outputs.size()), tensor.type, result});
     }
-    op.attributes["collective"] = kind;
-    op.attributes["group"] = std::string("context");
-    op.attributes["size"] = size;
-    op.attributes["bytes"] = bytes;
-    if (beside) op.attributes["beside"] = std::int64_t{1};
+    op.set(keys::collective.collective, kind);
+    op.set(keys::collective.group, "context");
+    op.set(keys::collective.size, size);
+    op.set(keys::collective.bytes, bytes);
+    if (beside) op.set(keys::collective.overlaps, 1);
     return tape.record(std::move(op), std::move(outputs));
 }
 
 void place(Op& op, const std::string& operand, const Shape& shape) {
     const std::int64_t width = shape[1] * shape[3];
-    op.attributes[operand + "_strides"] = std::vector<std::int64_t>{shape[2] * width, shape[3], width, 1};
+    op.set_strides(operand, {shape[2] * width, shape[3], width, 1});
 }
 
 }  // namespace
@@ -66,14 +66,14 @@ TensorId Network::context_attention(const std::string& name, const Heads& q, con
         return ring ? seen : seen * (parts - 1);
     };
     Attributes common;
-    if (s.scale != 0) common["scale"] = s.scale;
+    if (s.scale != 0) common.set(keys::attention.scale, s.scale);
     if (options_.dropout > 0) {
-        common["dropout"] = options_.dropout;
-        common["stream"] = dropouts_++;
+        common.set(keys::attention.dropout, options_.dropout);
+        common.set(keys::attention.stream, dropouts_++);
     }
     const auto attributes = [=](std::int64_t call) {
         Attributes all = common;
-        all["causal"] = std::int64_t{s.causal && call == 0};
+        all.set(keys::attention.causal, s.causal && call == 0);
         return all;
     };
     const auto call_name = [=](const std::string& what, std::int64_t call) {

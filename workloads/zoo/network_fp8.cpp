@@ -27,11 +27,11 @@ TensorId product(Tape& tape, const std::string& name, const Scaled& a, const Sca
     op.inputs = {a.values, b.values, tape.part_of(name + ".a.unscale", a.inverse_scales, {1}),
                  tape.part_of(name + ".b.unscale", b.inverse_scales, {1})};
     if (bias) op.inputs.push_back(*bias);
-    op.attributes["input2_offset"] = a.place;
-    op.attributes["input3_offset"] = b.place;
-    op.attributes["transpose_a"] = std::int64_t{transpose_a};
-    op.attributes["transpose_b"] = std::int64_t{transpose_b};
-    op.attributes["epilogue"] = std::string(bias ? "y0 = x0 * (x1 * x2) + x3" : "y0 = x0 * (x1 * x2)");
+    op.set_offset("input2", a.place);
+    op.set_offset("input3", b.place);
+    op.set(keys::matmul.transpose_a, transpose_a);
+    op.set(keys::matmul.transpose_b, transpose_b);
+    op.set(keys::matmul.epilogue, bias ? "y0 = x0 * (x1 * x2) + x3" : "y0 = x0 * (x1 * x2)");
     return tape.record(std::move(op), {Tensor{name, type, shape}})[0];
 }
 
@@ -48,7 +48,7 @@ std::int64_t Network::place_in(Scales& scales) {
             op.name = scales.name + ".unscale";
             op.kind = OpKind::elementwise;
             op.inputs = {scales.scale};
-            op.attributes["expression"] = std::string("y0 = 1 / x0");
+            op.set(keys::elementwise.expression, "y0 = 1 / x0");
             return tape_.record(std::move(op), {Tensor{scales.name + ".unscale", ElementType::f32, {1}}})[0];
         });
         scales.largest_now =
@@ -65,8 +65,8 @@ TensorId Network::in_8_bits(Tape& tape, const std::string& name, TensorId x, con
     op.name = name;
     op.kind = OpKind::quantise;
     op.inputs = {x, tape.part_of(name + ".scale", scales.scale, {1})};
-    op.attributes["input1_offset"] = place;
-    op.attributes["output1_offset"] = place;
+    op.set_offset("input1", place);
+    op.set_offset("output1", place);
     const Tensor source = tape.tensor(x);
     return tape.record(std::move(op), {Tensor{name, scales.type, source.shape},
                                        Tensor{name + ".largest",

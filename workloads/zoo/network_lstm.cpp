@@ -25,8 +25,8 @@ TensorId earlier_gradient(Tape& tape, const Layer& l, TensorId d_gates, TensorId
     op.kind = OpKind::matmul;
     op.inputs = {tape.part_of(op.name + ".d_gates", d_gates, {l.batch, 4 * l.width}), l.recurrent,
                  tape.part_of(op.name + ".above", dy, {l.batch, l.width})};
-    op.attributes["input0_offset"] = moment * 4 * l.cells();
-    op.attributes["input2_offset"] = (moment - 1) * l.cells();
+    op.set_offset("input0", moment * 4 * l.cells());
+    op.set_offset("input2", (moment - 1) * l.cells());
     const std::string name = op.name;
     return tape.record(std::move(op), {Tensor{name, l.type, {l.batch, l.width}}})[0];
 }
@@ -40,8 +40,8 @@ std::optional<Gradient> recurrent_gradient(Tape& tape, const Layer& l, TensorId 
     op.kind = OpKind::matmul;
     op.inputs = {tape.part_of(op.name + ".d_gates", d_gates, {rows, 4 * l.width}),
                  tape.part_of(op.name + ".h", l.h, {rows, l.width})};
-    op.attributes["transpose_a"] = std::int64_t{1};
-    op.attributes["input0_offset"] = 4 * l.cells();
+    op.set(keys::matmul.transpose_a, 1);
+    op.set_offset("input0", 4 * l.cells());
     const std::string name = op.name;
     return Gradient{tape.record(std::move(op), {Tensor{name, l.type, {4 * l.width, l.width}}})[0], 0};
 }
@@ -59,8 +59,8 @@ std::vector<std::optional<Gradient>> backward(Tape& tape, const Layer& l, Tensor
         op.inputs = {last ? tape.part_of(op.name + ".dh", dy, {l.batch, l.width})
                           : earlier_gradient(tape, l, d_gates, dy, t + 1),
                      dc, l.c[moment], l.c[moment + 1], l.gates[moment]};
-        if (last) op.attributes["input0_offset"] = t * l.cells();
-        op.attributes["output0_offset"] = t * 4 * l.cells();
+        if (last) op.set_offset("input0", t * l.cells());
+        op.set_offset("output0", t * 4 * l.cells());
         const std::string name = op.name;
         dc = tape.record(std::move(op), {Tensor{name + ".gates",
                                                 l.type,
@@ -107,8 +107,8 @@ TensorId Network::lstm(const std::string& name, TensorId x, std::int64_t time, s
             op.name = name + ".from_h" + std::to_string(t);
             op.kind = OpKind::matmul;
             op.inputs = {tape_.part_of(op.name + ".h", l.h, {l.batch, width}), l.recurrent};
-            op.attributes["transpose_b"] = std::int64_t{1};
-            op.attributes["input0_offset"] = (t - 1) * l.cells();
+            op.set(keys::matmul.transpose_b, 1);
+            op.set_offset("input0", (t - 1) * l.cells());
             const std::string own = op.name;
             from_h = tape_.record(std::move(op), {Tensor{own, type_, {l.batch, 4 * width}}})[0];
         }
@@ -117,8 +117,8 @@ TensorId Network::lstm(const std::string& name, TensorId x, std::int64_t time, s
         op.kind = OpKind::lstm_cell;
         op.inputs = {tape_.part_of(op.name + ".from_x", products, {l.batch, 4 * width}), from_h, l.c.back(),
                      l.bias};
-        op.attributes["input0_offset"] = t * 4 * l.cells();
-        op.attributes["output0_offset"] = t * l.cells();
+        op.set_offset("input0", t * 4 * l.cells());
+        op.set_offset("output0", t * l.cells());
         const std::string own = op.name;
         const auto results = tape_.record(
             std::move(op),

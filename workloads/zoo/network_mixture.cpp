@@ -22,14 +22,14 @@ TensorId rows_at_slots(Tape& tape, const std::string& name, TensorId x, TensorId
     Op empty;
     empty.name = name + ".empty";
     empty.kind = OpKind::fill;
-    empty.attributes["value"] = 0.0;
+    empty.set(keys::fill.value, 0.0);
     const TensorId zeros = tape.record(
         std::move(empty), {Tensor{name + ".empty", source.type, all, TensorRole::activation, storage}})[0];
     Op op;
     op.name = name;
     op.kind = OpKind::scatter;
     op.inputs = {zeros, slots, x};
-    op.attributes["axis"] = std::int64_t{0};
+    op.set(keys::scatter.axis, 0);
     tape.record(std::move(op), {Tensor{name, source.type, all, TensorRole::activation, storage}});
     return tape.part_of(name + ".by_expert", places, {experts, capacity, width});
 }
@@ -116,9 +116,9 @@ TensorId Network::mixture(const std::string& name, TensorId x, const MixtureOpti
     op.name = name + ".slots";
     op.kind = OpKind::expert_slots;
     op.inputs = {chosen.indices};
-    op.attributes["experts"] = experts;
-    op.attributes["capacity"] = capacity;
-    if (options_.expert_skew > 0) op.attributes["dropped"] = load.dropped;
+    op.set(keys::expert_slots.experts, experts);
+    op.set(keys::expert_slots.capacity, capacity);
+    if (options_.expert_skew > 0) op.set(keys::expert_slots.dropped, load.dropped);
     const TensorId slots =
         tape_.record(std::move(op), {Tensor{name + ".slots", ElementType::i32, {tokens}}})[0];
 

@@ -22,10 +22,10 @@ TensorId Network::collective(Tape& tape, const std::string& name, const std::str
     op.inputs = {x};
     const Tensor& operand = tape.tensor(x);
     const std::int64_t largest = std::max(operand.elements(), trace::element_count(result));
-    op.attributes["collective"] = kind;
-    op.attributes["group"] = group;
-    op.attributes["size"] = size;
-    op.attributes["bytes"] = largest * static_cast<std::int64_t>(bytes_of(operand.type));
+    op.set(keys::collective.collective, kind);
+    op.set(keys::collective.group, group);
+    op.set(keys::collective.size, size);
+    op.set(keys::collective.bytes, largest * static_cast<std::int64_t>(bytes_of(operand.type)));
     return tape.record(std::move(op), {Tensor{name, operand.type, std::move(result)}})[0];
 }
 

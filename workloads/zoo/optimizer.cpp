@@ -50,9 +50,9 @@ void Optimizer::look_for_infinities(const std::vector<TensorId>& gradients, Tens
         op.name = name;
         op.kind = OpKind::reduce;
         op.inputs = {g};
-        op.attributes["reduction"] = std::string("max");
-        op.attributes["expression"] = std::string("y0 = x0 - x0 == 0 ? 0 : 1");
-        op.attributes["output0_offset"] = i;
+        op.set(keys::reduce.reduction, "max");
+        op.set(keys::reduce.expression, "y0 = x0 - x0 == 0 ? 0 : 1");
+        op.set_offset("output0", i);
         tape_.record(std::move(op),
                      {Tensor{name, ElementType::f32, {1}, TensorRole::other, tape_.storage_number(parts)}});
     }
@@ -77,9 +77,9 @@ std::vector<TensorId> Optimizer::clip(const std::vector<TensorId>& gradients) {
         op.name = name;
         op.kind = OpKind::reduce;
         op.inputs = {g};
-        op.attributes["reduction"] = std::string("sum");
-        op.attributes["expression"] = std::string("y0 = x0 * x0");
-        op.attributes["output0_offset"] = i;
+        op.set(keys::reduce.reduction, "sum");
+        op.set(keys::reduce.expression, "y0 = x0 * x0");
+        op.set_offset("output0", i);
         tape_.record(std::move(op),
                      {Tensor{name, ElementType::f32, {1}, TensorRole::other, tape_.storage_number(squares)}});
         listed(kNormList);

@@ -64,7 +64,7 @@ void Tape::add_dependencies(Op& op, trace::OpId self) {
 std::vector<TensorId> Tape::record(Op op, std::vector<Tensor> outputs) {
     op.phase = phase_;
     part_of_op_.push_back(part_);
-    if (marks_parts_) op.attributes["part"] = part_;
+    if (marks_parts_) op.set(keys::any.part, part_);
     if (phase_ == Phase::backward) {
         for (TensorId& id : op.inputs) id = now(id);
     }

@@ -163,7 +163,7 @@ class Tape {
                                           const std::vector<double>& scalars);
     /// The last op recorded is one of a list (lowering/gpu/lists.h): a GPU may take all of them in one
     /// launch.
-    void put_in_list(std::int64_t list) { trace_.ops.back().attributes["list"] = list; }
+    void put_in_list(std::int64_t list) { trace_.ops.back().set(keys::any.list, list); }
 
     /// Records the backward pass of everything recorded so far: gradients of `loss` (times `scale`) towards
     /// each of `wanted`. Ops on no path from a wanted tensor to the loss are not differentiated.

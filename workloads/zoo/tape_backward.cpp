@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "workloads/zoo/gradient_context.h"
 #include "workloads/zoo/tape.h"
 
 namespace heddle::zoo {
@@ -49,21 +50,14 @@ bool Tape::kept(const Op& op) const {
         const std::uint64_t storage = tensor(id).storage;
         if (storage != 0 && buffers_.contains(owner_.at(storage))) return true;
     }
-    switch (op.kind) {
-        case OpKind::matmul:
-            // Products of two activations, as in attention, grow with the square of the sequence.
-            return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-                return !made_in_segment_.contains(root(id)) && !part_of_.contains(root(id));
-            });
-        case OpKind::convolution:
-        case OpKind::attention:
-        case OpKind::lstm_cell:
-        case OpKind::top_k:
-        case OpKind::expert_slots:
-            return true;
-        default:
-            return false;
+    if (op.kind == OpKind::matmul) {
+        // Products of two activations, as in attention, grow with the square of the sequence.
+        return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+            return !made_in_segment_.contains(root(id)) && !part_of_.contains(root(id));
+        });
     }
+    const LayerRule* layer = layer_rule(op.kind);
+    return layer != nullptr && layer->kept;
 }
 
 TensorId Tape::now(TensorId id) {

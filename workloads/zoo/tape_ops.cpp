@@ -34,8 +34,8 @@ TensorId Tape::matmul(const std::string& name, TensorId a, TensorId b, const Mat
     op.kind = OpKind::matmul;
     op.inputs = {a, b};
     if (options.bias) op.inputs.push_back(*options.bias);
-    op.attributes["transpose_a"] = std::int64_t{options.transpose_a};
-    op.attributes["transpose_b"] = std::int64_t{options.transpose_b};
+    op.set(keys::matmul.transpose_a, options.transpose_a);
+    op.set(keys::matmul.transpose_b, options.transpose_b);
     return record(std::move(op), {Tensor{name, options.type.value_or(tensor(a).type), shape}})[0];
 }
 
@@ -48,8 +48,8 @@ TensorId Tape::elementwise(const std::string& name, const std::string& expressio
     op.name = name;
     op.kind = OpKind::elementwise;
     op.inputs = inputs;
-    op.attributes["expression"] = expression;
-    if (!scalars.empty()) op.attributes["scalars"] = scalars;
+    op.set(keys::elementwise.expression, expression);
+    if (!scalars.empty()) op.set(keys::elementwise.scalars, scalars);
     return record(std::move(op), {Tensor{name, type.value_or(tensor(inputs.at(0)).type), shape}})[0];
 }
 
@@ -61,8 +61,8 @@ std::vector<TensorId> Tape::update_in_place(const std::string& name, const std::
     op.name = name;
     op.kind = OpKind::elementwise;
     op.inputs = inputs;
-    op.attributes["expression"] = expression;
-    if (!scalars.empty()) op.attributes["scalars"] = scalars;
+    op.set(keys::elementwise.expression, expression);
+    if (!scalars.empty()) op.set(keys::elementwise.scalars, scalars);
     std::vector<Tensor> outputs;
     for (const TensorId target : targets) {
         Tensor output = tensor(target);
@@ -85,7 +85,7 @@ TensorId Tape::transpose(const std::string& name, TensorId x, const std::vector<
     op.name = name;
     op.kind = OpKind::copy;
     op.inputs = {x};
-    op.attributes["permutation"] = permutation;
+    op.set(keys::copy.permutation, permutation);
     Shape shape;
     for (const std::int64_t axis : permutation) shape.push_back(tensor(x).shape.at(axis));
     return record(std::move(op), {Tensor{name, tensor(x).type, shape}})[0];
@@ -96,7 +96,7 @@ TensorId Tape::concat(const std::string& name, const std::vector<TensorId>& inpu
     op.name = name;
     op.kind = OpKind::concat;
     op.inputs = inputs;
-    op.attributes["axis"] = axis;
+    op.set(keys::concat.axis, axis);
     Shape shape = tensor(inputs.at(0)).shape;
     for (std::size_t i = 1; i < inputs.size(); ++i) shape.at(axis) += tensor(inputs[i]).shape.at(axis);
     return record(std::move(op), {Tensor{name, tensor(inputs[0]).type, shape}})[0];
@@ -108,8 +108,8 @@ TensorId Tape::reduce(const std::string& name, TensorId x, const std::string& re
     op.name = name;
     op.kind = OpKind::reduce;
     op.inputs = {x};
-    op.attributes["reduction"] = reduction;
-    op.attributes["axes"] = axes;
+    op.set(keys::reduce.reduction, reduction);
+    op.set(keys::reduce.axes, axes);
     return record(std::move(op), {Tensor{name, tensor(x).type, std::move(result_shape)}})[0];
 }
 
@@ -138,7 +138,7 @@ TensorId Tape::layer_norm(const std::string& name, TensorId x, TensorId gamma, T
     op.name = name;
     op.kind = OpKind::layer_norm;
     op.inputs = {x, gamma, beta};
-    op.attributes["epsilon"] = epsilon;
+    op.set(keys::layer_norm.epsilon, epsilon);
     const Tensor& source = tensor(x);
     const Shape rows(source.shape.begin(), source.shape.end() - 1);
     return record(std::move(op),
@@ -151,7 +151,7 @@ TensorId Tape::attention(const std::string& name, TensorId q, TensorId k, Tensor
     op.name = name;
     op.kind = OpKind::attention;
     op.inputs = {q, k, v};
-    op.attributes["causal"] = std::int64_t{causal};
+    op.set(keys::attention.causal, causal);
     Shape out = tensor(q).shape;
     out.back() = tensor(v).shape.back();
     const Shape rows(out.begin(), out.end() - 1);
@@ -164,7 +164,7 @@ TensorId Tape::rms_norm(const std::string& name, TensorId x, TensorId gamma, dou
     op.name = name;
     op.kind = OpKind::rms_norm;
     op.inputs = {x, gamma};
-    op.attributes["epsilon"] = epsilon;
+    op.set(keys::rms_norm.epsilon, epsilon);
     const Tensor& source = tensor(x);
     const Shape rows(source.shape.begin(), source.shape.end() - 1);
     return record(std::move(op), {Tensor{name, source.type, source.shape},
@@ -177,8 +177,8 @@ TensorId Tape::batch_norm(const std::string& name, TensorId x, TensorId gamma, T
     op.name = name;
     op.kind = OpKind::batch_norm;
     op.inputs = {x, gamma, beta};
-    op.attributes["epsilon"] = epsilon;
-    op.attributes["momentum"] = momentum;
+    op.set(keys::batch_norm.epsilon, epsilon);
+    op.set(keys::batch_norm.momentum, momentum);
     const Tensor source = tensor(x);
     const Shape channels{source.shape.at(1)};
     std::vector<Tensor> outputs{Tensor{name, source.type, source.shape},
@@ -208,11 +208,11 @@ TensorId Tape::convolution(const std::string& name, TensorId x, TensorId w,
     strides.resize(axes, 1);
     padding.resize(axes, 0);
     dilation.resize(axes, 1);
-    op.attributes["strides"] = strides;
-    op.attributes["padding"] = padding;
-    op.attributes["dilation"] = dilation;
-    op.attributes["groups"] = options.groups;
-    op.attributes["layout"] = std::string(options.channels_last ? "nhwc" : "nchw");
+    op.set(keys::convolution.strides, strides);
+    op.set(keys::convolution.padding, padding);
+    op.set(keys::convolution.dilation, dilation);
+    op.set(keys::convolution.groups, options.groups);
+    op.set(keys::convolution.layout, options.channels_last ? "nhwc" : "nchw");
     Shape shape = from;
     shape[options.channels_last ? axes + 1 : 1] = window[0];
     for (std::size_t i = 0; i < axes; ++i) {
@@ -236,11 +236,11 @@ TensorId Tape::pooling(const std::string& name, TensorId x, const PoolingOptions
     std::vector<std::int64_t> strides = options.strides, padding = options.padding;
     if (strides.empty()) strides = options.window;
     padding.resize(axes, 0);
-    op.attributes["pooling"] = std::string(options.maximum ? "max" : "mean");
-    op.attributes["window"] = options.window;
-    op.attributes["strides"] = strides;
-    op.attributes["padding"] = padding;
-    op.attributes["layout"] = std::string(options.channels_last ? "nhwc" : "nchw");
+    op.set(keys::pooling.pooling, options.maximum ? "max" : "mean");
+    op.set(keys::pooling.window, options.window);
+    op.set(keys::pooling.strides, strides);
+    op.set(keys::pooling.padding, padding);
+    op.set(keys::pooling.layout, options.channels_last ? "nhwc" : "nchw");
     Shape shape = from;
     for (std::size_t i = 0; i < axes; ++i) {
         const std::int64_t room = from[first + i] + 2 * padding[i] - options.window[i];
@@ -255,8 +255,8 @@ TensorId Tape::dropout(const std::string& name, TensorId x, double probability, 
     op.name = name;
     op.kind = OpKind::dropout;
     op.inputs = {x};
-    op.attributes["probability"] = probability;
-    op.attributes["offset"] = offset;
+    op.set(keys::dropout.probability, probability);
+    op.set(keys::dropout.offset, offset);
     const Tensor source = tensor(x);
     return record(std::move(op), {Tensor{name, source.type, source.shape},
                                   Tensor{name + ".mask", ElementType::boolean, source.shape}})[0];
@@ -292,7 +292,7 @@ TensorId Tape::cumulative_sum(const std::string& name, TensorId x, std::int64_t 
     op.name = name;
     op.kind = OpKind::cumulative_sum;
     op.inputs = {x};
-    op.attributes["axis"] = axis;
+    op.set(keys::cumulative_sum.axis, axis);
     return record(std::move(op), {Tensor{name, tensor(x).type, tensor(x).shape}})[0];
 }
 
@@ -309,8 +309,8 @@ TensorId Tape::gather(const std::string& name, TensorId x, TensorId indices, boo
     op.name = name;
     op.kind = OpKind::gather;
     op.inputs = {x, indices};
-    op.attributes["axis"] = std::int64_t{0};
-    if (distinct) op.attributes["distinct"] = std::int64_t{1};
+    op.set(keys::gather.axis, 0);
+    if (distinct) op.set(keys::gather.distinct, 1);
     Shape shape = tensor(indices).shape;
     shape.insert(shape.end(), tensor(x).shape.begin() + 1, tensor(x).shape.end());
     return record(std::move(op), {Tensor{name, tensor(x).type, shape}})[0];
@@ -321,7 +321,7 @@ TensorId Tape::scatter(const std::string& name, TensorId x, TensorId indices, Te
     op.name = name;
     op.kind = OpKind::scatter;
     op.inputs = {x, indices, updates};
-    op.attributes["axis"] = std::int64_t{0};
+    op.set(keys::scatter.axis, 0);
     return record(std::move(op), {Tensor{name, tensor(x).type, tensor(x).shape}})[0];
 }
 
@@ -339,7 +339,7 @@ TensorId Tape::fill(const std::string& name, ElementType type, Shape shape, doub
     Op op;
     op.name = name;
     op.kind = OpKind::fill;
-    op.attributes["value"] = value;
+    op.set(keys::fill.value, value);
     return record(std::move(op), {Tensor{name, type, std::move(shape)}})[0];
 }
 

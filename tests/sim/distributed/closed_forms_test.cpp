@@ -199,8 +199,8 @@ TEST_CASE("Tensor parallelism: Megatron's collectives, and every device has its 
                                 const std::string& kind) {
         double bytes = 0;
         for (const parallel::Segment& segment : segments)
-            if (segment.collective && trace.ops[segment.ops[0]].text("collective") == kind)
-                bytes += static_cast<double>(trace.ops[segment.ops[0]].integer("bytes", 0));
+            if (segment.collective && trace.ops[segment.ops[0]].get(keys::collective.collective) == kind)
+                bytes += static_cast<double>(trace.ops[segment.ops[0]].get(keys::collective.bytes));
         return bytes;
     };
     const double activation = 128 * 768 * 2;

@@ -33,8 +33,8 @@ double attention_operations(const trace::Trace& trace) {
 double sent(const trace::Trace& trace, const std::string& kind) {
     double bytes = 0;
     for (const trace::Op& op : trace.ops)
-        if (op.kind == trace::OpKind::collective && op.text("collective") == kind)
-            bytes += static_cast<double>(op.integer("bytes", 0));
+        if (op.kind == trace::OpKind::collective && op.get(keys::collective.collective) == kind)
+            bytes += static_cast<double>(op.get(keys::collective.bytes));
     return bytes;
 }
 

@@ -21,9 +21,9 @@ namespace {
 trace::Op collective(const char* kind, std::int64_t bytes, std::optional<double> measured) {
     trace::Op op;
     op.kind = trace::OpKind::collective;
-    op.attributes["collective"] = std::string(kind);
-    op.attributes["bytes"] = bytes;
-    op.attributes["thread_blocks"] = std::int64_t{27};
+    op.set(keys::collective.collective, std::string(kind));
+    op.set(keys::collective.bytes, bytes);
+    op.set(keys::collective.thread_blocks, 27);
     op.measured_us = measured;
     return op;
 }
@@ -65,7 +65,7 @@ TEST_CASE("what a device writes in a collective follows from how many take part"
     trace.add(collective("all_reduce", 1000, 10));
     trace.add(collective("send_receive", 1000, 10));
     trace.add(collective("send_receive", 1000, 40));
-    for (trace::Op& op : trace.ops) op.attributes["ranks"] = std::int64_t{4};
+    for (trace::Op& op : trace.ops) op.set(keys::collective.ranks, 4);
     const std::vector<PeerWrites> writes = peer_writes(trace);
     CHECK(writes[0].bytes_per_us == 150);
     CHECK(writes[1].bytes_per_us == 75);
@@ -85,8 +85,8 @@ TEST_CASE("recorded kernels are taken to what they are beside the collectives of
     trace.ops.push_back(copy);
     const auto beside = [&](std::vector<std::int64_t> ops, std::vector<std::int64_t> since) {
         trace::Op op;
-        op.attributes["beside"] = std::move(ops);
-        op.attributes["beside_start_ns"] = std::move(since);
+        op.set(keys::any.beside, std::move(ops));
+        op.set(keys::any.beside_start_ns, std::move(since));
         trace.ops.push_back(op);
     };
     beside({1}, {20'000});
@@ -115,7 +115,7 @@ TEST_CASE("recorded kernels end as much later beside collectives as the model sa
     for (trace::OpId id = 0; id < trace.ops.size(); ++id) {
         const trace::Op& op = trace.ops[id];
         if (op.kind != trace::OpKind::collective && op.kind != trace::OpKind::unknown && op.measured_us &&
-            op.integer("kernels", 1) == 1)
+            op.get(keys::any.kernels) == 1)
             alike[{describe_op(trace, op), op.kernel_name}].push_back(id);
     }
     std::size_t count = 0;
@@ -123,7 +123,7 @@ TEST_CASE("recorded kernels end as much later beside collectives as the model sa
     for (const auto& [key, ops] : alike) {
         std::vector<double> times;
         for (const trace::OpId id : ops)
-            if (trace.ops[id].integers("beside").empty()) times.push_back(*trace.ops[id].measured_us);
+            if (trace.ops[id].get(keys::any.beside).empty()) times.push_back(*trace.ops[id].measured_us);
         if (times.size() < 3) continue;
         std::sort(times.begin(), times.end());
         const double median = times[times.size() / 2];
@@ -132,7 +132,7 @@ TEST_CASE("recorded kernels end as much later beside collectives as the model sa
         one.time_us = median;
         one.waves = 0;
         for (const trace::OpId id : ops) {
-            if (trace.ops[id].integers("beside").empty()) continue;
+            if (trace.ops[id].get(keys::any.beside).empty()) continue;
             ++count;
             alone += median;
             recorded += *trace.ops[id].measured_us;

@@ -109,7 +109,7 @@ TEST_CASE("amounts, counts and coverage of a step count every turn") {
         op.kind = trace::OpKind::matmul;
         op.inputs = {tensor({8, 8}), tensor({8, 8})};
         op.outputs = {tensor({8, 8})};
-        if (!turns.empty()) op.attributes[trace::kTurns] = turns;
+        if (!turns.empty()) op.set(keys::any.turns, turns);
         trace.add(op);
     }
     trace.check();

@@ -131,9 +131,9 @@ TEST_CASE("an op that no kernel carries out is estimated and said so") {
     op.kind = trace::OpKind::reduce;
     op.inputs = {tensor({64, 32}, trace::ElementType::f32)};
     op.outputs = {tensor({32}, trace::ElementType::f32), tensor({32}, trace::ElementType::i64)};
-    op.attributes["reduction"] = std::string("max");
-    op.attributes["axes"] = std::vector<std::int64_t>{0};
-    op.attributes["argument"] = std::int64_t{1};
+    op.set(keys::reduce.reduction, "max");
+    op.set(keys::reduce.axes, {0});
+    op.set(keys::reduce.argument, 1);
     trace.add(op);
     const RunResult result = run(trace, "h100-sxm");
     CHECK(result.coverage.estimated == 1);
@@ -285,7 +285,7 @@ TEST_CASE("in a recorded step memory is written as much as its kernels write") {
     op.kind = trace::OpKind::elementwise;
     op.inputs = {trace.add(tensor)};
     op.outputs = {trace.add(tensor)};
-    op.attributes["expression"] = std::string("y0 = max(x0, 0)");
+    op.set(keys::elementwise.expression, "y0 = max(x0, 0)");
     trace.add(op);
     constexpr double kBytes = 16 << 20;
     const KernelResult alone = run(trace, "a100-sxm-40gb").kernels.at(0);

@@ -18,7 +18,7 @@ trace::OpId add_product(trace::Trace& trace, std::optional<double> measured) {
     op.kind = trace::OpKind::matmul;
     op.inputs = {tensor({4, 8}), tensor({16, 8})};
     op.outputs = {tensor({4, 16})};
-    op.attributes["transpose_b"] = std::int64_t{1};
+    op.set(keys::matmul.transpose_b, 1);
     op.measured_us = measured;
     return trace.add(op);
 }

@@ -21,7 +21,7 @@ trace::TensorId tensor(trace::Trace& trace, std::vector<std::int64_t> shape) {
 trace::Op addition(trace::Trace& trace, std::int64_t elements, double recorded_us) {
     trace::Op op;
     op.kind = trace::OpKind::elementwise;
-    op.attributes["expression"] = std::string("y0 = x0 + x1");
+    op.set(keys::elementwise.expression, "y0 = x0 + x1");
     op.inputs = {tensor(trace, {elements}), tensor(trace, {elements})};
     op.outputs = {tensor(trace, {elements})};
     op.measured_us = recorded_us;
@@ -37,7 +37,7 @@ trace::Trace small_step(double first_us = 2) {
     trace.add(addition(trace, 200000, 3));
     trace::Op fill;
     fill.kind = trace::OpKind::fill;
-    fill.attributes["value"] = 0.0;
+    fill.set(keys::fill.value, 0.0);
     fill.outputs = {tensor(trace, {5000})};
     fill.measured_us = 1.5;
     trace.add(fill);
@@ -47,8 +47,8 @@ trace::Trace small_step(double first_us = 2) {
     trace::Op collective;
     collective.kind = trace::OpKind::collective;
     collective.phase = trace::Phase::communication;
-    collective.attributes["collective"] = std::string("all_reduce");
-    collective.attributes["bytes"] = std::int64_t{4000};
+    collective.set(keys::collective.collective, "all_reduce");
+    collective.set(keys::collective.bytes, 4000);
     collective.measured_us = 20;
     trace.add(collective);
     return trace;

@@ -61,10 +61,10 @@ TEST_CASE("a reduction takes no chain of which a result is read by nobody") {
         made.inputs = {from};
         made.outputs = {to};
         made.dependencies = std::move(after);
-        if (kind == OpKind::elementwise) made.attributes["expression"] = std::string("y0 = 2 * x0");
+        if (kind == OpKind::elementwise) made.set(keys::elementwise.expression, "y0 = 2 * x0");
         if (kind == OpKind::reduce) {
-            made.attributes["reduction"] = std::string("sum");
-            made.attributes["axes"] = std::vector<std::int64_t>{0};
+            made.set(keys::reduce.reduction, "sum");
+            made.set(keys::reduce.axes, {0});
         }
         step.add(made);
     };

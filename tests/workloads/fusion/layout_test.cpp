@@ -74,13 +74,13 @@ std::size_t count(const Trace& trace, const std::function<bool(const Op&)>& test
     return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(), test));
 }
 bool is_transpose(const Op& op) {
-    return op.kind == OpKind::copy && op.attributes.contains("permutation");
+    return op.kind == OpKind::copy && op.has(keys::copy.permutation);
 }
 bool has_channels_first(const Op& op) {
     const bool slides = op.kind == OpKind::convolution || op.kind == OpKind::convolution_data_grad ||
                         op.kind == OpKind::convolution_weight_grad || op.kind == OpKind::pooling ||
                         op.kind == OpKind::pooling_grad;
-    return slides && op.text("layout", "nchw") == "nchw";
+    return slides && op.get(keys::pooling.layout) == "nchw";
 }
 
 }  // namespace

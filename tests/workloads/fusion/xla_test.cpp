@@ -53,7 +53,7 @@ TEST_CASE("a GPT's step: casts, transposes, activations, residual sums and updat
         // Of each block: four transposes forward, four backward.
         CHECK(counted.layouts == 16);
         CHECK(std::none_of(fused.ops.begin(), fused.ops.end(),
-                           [](const trace::Op& op) { return op.attributes.contains("permutation"); }));
+                           [](const trace::Op& op) { return op.has(keys::copy.permutation); }));
         // Each of the 13 weight matrices, but for the token embedding's and the positions', is updated by the
         // product that makes its gradient, which is never written.
         std::size_t updates = 0;
@@ -104,7 +104,7 @@ TEST_CASE("an update stays behind a product that still reads the weight") {
     trace::Op update;
     update.name = "update";
     update.kind = OpKind::elementwise;
-    update.attributes["expression"] = std::string("y0 = x0 - 0.5 * x1");
+    update.set(keys::elementwise.expression, "y0 = x0 - 0.5 * x1");
     update.inputs = {w, dw};
     update.outputs = {trace.add(updated)};
     update.dependencies = {0};

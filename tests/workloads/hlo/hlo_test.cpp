@@ -441,8 +441,8 @@ ENTRY e {
     for (const trace::Op& op : trace.ops) {
         CHECK(op.kind != trace::OpKind::unknown);
         if (op.kind != trace::OpKind::collective) continue;
-        collectives.push_back(op.text("collective"));
-        bytes += op.integer("bytes", 0);
+        collectives.push_back(op.get(keys::collective.collective));
+        bytes += op.get(keys::collective.bytes);
     }
     CHECK(collectives ==
           std::vector<std::string>{"all_reduce", "all_reduce", "all_gather", "collective_permute"});

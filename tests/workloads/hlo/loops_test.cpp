@@ -287,8 +287,7 @@ ENTRY e {
     CHECK(trace.ops.size() < 40);
     double rows = 0;  // written to the table
     for (const trace::Op& op : trace.ops)
-        if (op.attributes.contains("output0_strides") || op.attributes.contains("output0_offset"))
-            rows += trace::turns_of(op);
+        if (op.has_strides("output0") || op.has_offset("output0")) rows += trace::turns_of(op);
     // The first turn writes row 0, which begins where the table does.
     CHECK(rows >= 99'999);
     CHECK(rows <= 100'000);
@@ -381,7 +380,7 @@ TEST_CASE("turns are checked in traces of any origin") {
     CHECK(held[0].turns + static_cast<double>(trace.ops.size()) - 1 == 100'000);
     const auto message = [&](std::vector<std::int64_t> turns, std::size_t op) {
         trace::Trace other = trace;
-        other.ops[op].attributes[trace::kTurns] = std::move(turns);
+        other.ops[op].set(keys::any.turns, std::move(turns));
         try {
             other.check();
         } catch (const Error& error) {

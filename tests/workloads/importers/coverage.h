@@ -22,7 +22,7 @@ inline Coverage coverage_of(const trace::Trace& trace) {
     for (const trace::Op& op : trace.ops) {
         for (Coverage::Line* const line : {&coverage.kinds[op.kind], &coverage.total}) {
             ++line->ops;
-            line->kernels += static_cast<std::size_t>(op.integer("kernels", 1));
+            line->kernels += static_cast<std::size_t>(op.get(keys::any.kernels));
             line->microseconds += op.measured_us.value_or(0);
         }
     }

@@ -72,7 +72,7 @@ std::map<std::string, int> unknown(const Trace& trace) {
     std::map<std::string, int> names;
     for (const trace::Op& op : trace.ops)
         if (op.kind == OpKind::unknown) {
-            CHECK_FALSE(op.text("reason").empty());
+            CHECK_FALSE(op.get(keys::any.reason).empty());
             ++names[op.name];
         }
     return names;

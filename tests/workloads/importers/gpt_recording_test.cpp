@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "attributes_of_kinds.h"
 #include "coverage.h"
 #include "data.h"
 #include "isa/common/error.h"
@@ -37,6 +38,7 @@ TEST_CASE("GPT: every kernel is an op and every op is understood") {
     if (!trace) return;
     const test::Coverage coverage = test::coverage_of(*trace);
     CHECK(coverage.total.ops == 1617);
+    CHECK(trace::test::strange_attributes(*trace) == "");
     CHECK(coverage.total.microseconds == 31014);
     CHECK_FALSE(coverage.kinds.contains(OpKind::unknown));
     CHECK(coverage.kinds.at(OpKind::collective).ops == 14);
@@ -88,7 +90,7 @@ TEST_CASE("GPT: the update covers every parameter once") {
             adam += elements(0);
             CHECK(op.inputs.size() == 4);
             CHECK(op.outputs.size() == 3);
-            CHECK(op.text("assumed").find("148 tensors in 2 groups") != std::string::npos);
+            CHECK(op.get(keys::any.assumed).find("148 tensors in 2 groups") != std::string::npos);
         }
         if (op.kernel_name.find("L2NormFunctor") != std::string::npos) norm += elements(0);
         if (op.name == "aten::_foreach_mul_") clip += elements(0);
@@ -99,7 +101,8 @@ TEST_CASE("GPT: the update covers every parameter once") {
         const bool narrowed = op.phase == Phase::optimizer && op.kind == OpKind::copy &&
                               trace->tensor(op.outputs[0]).type == trace::ElementType::bf16;
         if (narrowed) cast += elements(0);
-        if (op.kind == OpKind::collective && op.text("group") == "3") reduced += op.real("bytes", 0);
+        if (op.kind == OpKind::collective && op.get(keys::collective.group) == "3")
+            reduced += op.real(keys::collective.bytes);
     }
     CHECK(adam == parameters);
     CHECK(norm == parameters);
@@ -142,36 +145,36 @@ TEST_CASE("GPT: shapes, types and strides of known ops") {
         switch (op.kind) {
             case OpKind::matmul:
                 CHECK(trace->tensor(op.inputs[0]).type == trace::ElementType::bf16);
-                CHECK(op.integers("tile").size() == 3);
-                CHECK(2.0 * op.integer("m", 0) * op.integer("n", 0) * op.integer("k", 0) ==
+                CHECK(op.get(keys::any.tile).size() == 3);
+                CHECK(2.0 * op.get(keys::matmul.m) * op.get(keys::matmul.n) * op.get(keys::matmul.k) ==
                       floating_point_operations(*trace, op));
                 break;
             case OpKind::attention:
                 CHECK(shape(0) == List{1, 12, 2048, 64});
-                CHECK(op.integers("input0_strides") == List{2048 * 768, 64, 768, 1});
-                CHECK(op.integer("causal", 0) == 1);
-                CHECK(op.real("scale", 0) == 0.125);
-                CHECK(op.integers("tile") == List{128, 64, 64});
+                CHECK(op.strides("input0") == List{2048 * 768, 64, 768, 1});
+                CHECK(op.get(keys::attention.causal) == 1);
+                CHECK(op.get(keys::attention.scale) == 0.125);
+                CHECK(op.get(keys::any.tile) == List{128, 64, 64});
                 break;
             case OpKind::attention_grad:
-                CHECK(op.integers("tile") == List{128, 128, 64});
+                CHECK(op.get(keys::any.tile) == List{128, 128, 64});
                 break;
             case OpKind::layer_norm:
                 CHECK(shape(0) == List{2048, 768});
                 break;
             case OpKind::copy:
                 // q, k and v cut out of the fused projection [tokens, heads, 3 * 64].
-                if (op.integer("strided", 0) == 1) {
+                if (op.get(keys::any.strided) == 1) {
                     ++strided_copies;
-                    CHECK(op.integers("input0_strides") == List{2304, 2304, 192, 1});
-                    CHECK(op.integer("input0_offset", 0) % 64 == 0);
+                    CHECK(op.strides("input0") == List{2304, 2304, 192, 1});
+                    CHECK(op.offset("input0") % 64 == 0);
                 }
                 break;
             case OpKind::reduce:
-                if (op.text("reduction") == "max") {
+                if (op.get(keys::reduce.reduction) == "max") {
                     ++softmax_rows;
                     CHECK(shape(0) == List{2048, 1, 50304});
-                    CHECK(op.integers("axes") == List{2});
+                    CHECK(op.get(keys::reduce.axes) == List{2});
                     CHECK(op.outputs.size() == 2);
                 }
                 break;
@@ -227,7 +230,7 @@ TEST_CASE("other recordings import without error, with all kernels and their tim
         if (archive.rfind("json", 0) == 0) continue;  // the JSON form has no operands
         CHECK(coverage.kinds.at(OpKind::collective).ops == 7);
         for (const trace::Op& op : trace.ops) {
-            if (op.kind == OpKind::collective) CHECK(op.real("bytes", 0) > 0);
+            if (op.kind == OpKind::collective) CHECK(op.real(keys::collective.bytes) > 0);
         }
     }
 }

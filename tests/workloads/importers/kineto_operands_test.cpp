@@ -184,10 +184,10 @@ TEST_CASE("the engine of autograd sums the node's gradient, by the block that th
     const trace::Op& sum = trace.ops[1];
     REQUIRE(sum.kind == OpKind::reduce);
     CHECK(storage(trace, sum.inputs[0]) == storage(trace, trace.ops[0].outputs[0]));
-    CHECK(sum.integers("input0_strides").empty());
-    CHECK(sum.integers("axes") == std::vector<std::int64_t>{0});
-    CHECK(sum.integer("threads", 0) == 128);
-    CHECK(sum.integer("vector_width", 0) == 4);
+    CHECK(sum.strides("input0").empty());
+    CHECK(sum.get(keys::reduce.axes) == std::vector<std::int64_t>{0});
+    CHECK(sum.get(keys::any.threads) == 128);
+    CHECK(sum.get(keys::any.vector_width) == 4);
 }
 
 TEST_CASE("a view with its axes in another order is read through its strides") {
@@ -201,7 +201,7 @@ TEST_CASE("a view with its axes in another order is read through its strides") {
     REQUIRE(trace.ops.size() == 2);
     const trace::Op& product = trace.ops[1];
     // Transposed in memory: the product reads the tensor as it lies, with the flag turned.
-    CHECK(product.integer("transpose_a", 0) == 1);
+    CHECK(product.get(keys::matmul.transpose_a) == 1);
     CHECK(storage(trace, product.inputs[0]) == storage(trace, trace.ops[0].outputs[0]));
     CHECK(trace.tensor(product.inputs[0]).shape == std::vector<std::int64_t>{8, 64, 32});
 }
@@ -220,11 +220,11 @@ TEST_CASE("a product's grid tells its slices of k, and the kernel that adds them
         const Trace trace = profile.import();
         REQUIRE(trace.ops.size() == 1);
         CHECK(trace.ops[0].kind == OpKind::matmul);
-        CHECK(trace.ops[0].integer("slices", 0) == (batched ? 1 : 5));
-        CHECK(trace.ops[0].integer("stages", 0) == 6);
-        CHECK(trace.ops[0].integer("copy_elements", 0) == 4);
+        CHECK(trace.ops[0].get(keys::any.slices) == (batched ? 1 : 5));
+        CHECK(trace.ops[0].get(keys::any.stages) == 6);
+        CHECK(trace.ops[0].get(keys::any.copy_elements) == 4);
         CHECK(trace.ops[0].measured_us == (batched ? 9 : 12));
-        CHECK(trace.ops[0].integer("kernels", 1) == (batched ? 1 : 2));
+        CHECK(trace.ops[0].get(keys::any.kernels) == (batched ? 1 : 2));
     }
 }
 
@@ -264,7 +264,7 @@ TEST_CASE("the gradient of a split joins the node's gradients along the axis tha
         REQUIRE(trace.ops.size() == 3);
         const trace::Op& joined = trace.ops[1];
         REQUIRE(joined.kind == OpKind::concat);
-        CHECK(joined.integer("axis", -1) == split.axis);
+        CHECK(joined.get(keys::concat.axis, -1) == split.axis);
         REQUIRE(joined.inputs.size() == 3);
         CHECK(storage(trace, joined.inputs[0]) != storage(trace, joined.inputs[1]));
         CHECK(trace.tensor(joined.outputs[0]).shape == trace.tensor(trace.ops[0].outputs[0]).shape);
@@ -289,7 +289,7 @@ TEST_CASE("a copy of recorded size is one, though its list was not recorded") {
         const Trace trace = profile.import();
         REQUIRE(trace.ops.size() == 1);
         REQUIRE(trace.ops[0].kind == OpKind::copy);
-        CHECK(!trace.ops[0].text("assumed").empty());
+        CHECK(!trace.ops[0].get(keys::any.assumed).empty());
         CHECK(bytes_moved(trace, trace.ops[0]) == static_cast<std::uint64_t>(2 * bytes));
     }
 }
@@ -313,7 +313,7 @@ TEST_CASE("FBGEMM's changes of the order of columns read and write every element
         REQUIRE(trace.ops.size() == 3);
         const trace::Op& moved = trace.ops[1];
         REQUIRE(moved.kind == OpKind::copy);
-        CHECK(!moved.text("assumed").empty());
+        CHECK(!moved.get(keys::any.assumed).empty());
         CHECK(storage(trace, moved.inputs[0]) == storage(trace, trace.ops[0].outputs[0]));
         CHECK(storage(trace, moved.outputs[0]) == storage(trace, trace.ops[2].inputs[0]));
         CHECK(storage(trace, moved.outputs[0]) != storage(trace, moved.inputs[0]));

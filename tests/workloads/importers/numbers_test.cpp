@@ -152,7 +152,7 @@ TEST_CASE("durations and sizes of Chakra nodes: each bad number is one error tha
         };
     };
     CHECK(import(attribute("duration_ns", std::int64_t{1500})).ops[0].measured_us == 1.5);
-    CHECK(import(attribute("comm_size", std::uint64_t{64})).ops[0].integer("bytes", 0) == 64);
+    CHECK(import(attribute("comm_size", std::uint64_t{64})).ops[0].get(keys::collective.bytes) == 64);
     for (const std::uint64_t bad : {std::uint64_t{1} << 62, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
         CHECK_THROWS_WITH(import([bad](trace::ChakraNode& node) { node.duration_us = bad; }),
                           Catch::StartsWith("step.et: node 4 (ncclDevKernel_AllReduce)") &&

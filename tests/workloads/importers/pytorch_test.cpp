@@ -40,7 +40,7 @@ void check_product_and_relu(const Trace& trace) {
     CHECK(trace.tensor(product.outputs[0]).shape == std::vector<std::int64_t>{32, 128});
     CHECK(floating_point_operations(trace, product) >= 2.0 * 32 * 64 * 128);
     CHECK(relu.kind == OpKind::elementwise);
-    CHECK(relu.text("expression") == "y0 = max(x0, 0)");
+    CHECK(relu.get(keys::elementwise.expression) == "y0 = max(x0, 0)");
     CHECK(relu.inputs[0] == product.outputs[0]);
     CHECK(relu.dependencies == std::vector<trace::OpId>{0});
 }
@@ -103,7 +103,7 @@ TEST_CASE("cumsum is a sum along its axis, counted from the end where it is nega
         REQUIRE(trace.ops.size() == 2);
         const trace::Op& sums = trace.ops[1];
         CHECK(sums.kind == OpKind::cumulative_sum);
-        CHECK(sums.integer("axis", 7) == (axis[0] == '0' ? 0 : 1));
+        CHECK(sums.get(keys::cumulative_sum.axis, 7) == (axis[0] == '0' ? 0 : 1));
         CHECK(trace.tensor(sums.outputs.at(0)).shape == std::vector<std::int64_t>{32, 128});
         CHECK(sums.inputs.at(0) == trace.ops[0].outputs.at(0));
         CHECK(sums.measured_us == 2.5);
@@ -121,7 +121,7 @@ TEST_CASE("execution traces of every schema mean the same, and views make operan
         const Trace trace = from_execution(test::execution_trace(schema));
         check_product_and_relu(trace);
         CHECK_FALSE(trace.ops[0].measured_us);
-        CHECK(trace.ops[0].integer("transpose_b", 0) == 1);
+        CHECK(trace.ops[0].get(keys::matmul.transpose_b) == 1);
         CHECK(trace.tensor(trace.ops[0].inputs[1]).shape == std::vector<std::int64_t>{128, 64});
     }
 }
@@ -134,7 +134,7 @@ TEST_CASE("joined recordings have times from one and operands from the other") {
         importers::read_kineto(*trace::memory_stream(profile), "profile", &operands), "joined");
     check_product_and_relu(trace);
     CHECK(trace.ops[0].measured_us == 12.0);
-    CHECK(trace.ops[0].integer("transpose_b", 0) == 1);
+    CHECK(trace.ops[0].get(keys::matmul.transpose_b) == 1);
     CHECK(trace.tensor(trace.ops[0].inputs[1]).storage == 21);
 
     importers::RecordedOperands strange;
@@ -163,7 +163,7 @@ TEST_CASE("recordings of the profiler that others made: every kernel and its tim
         CHECK(device.name == e.device);
         CHECK(device.memory_bytes == e.memory);
         std::int64_t kernels = 0;
-        for (const trace::Op& op : trace.ops) kernels += op.integer("kernels", 1);
+        for (const trace::Op& op : trace.ops) kernels += op.get(keys::any.kernels);
         CHECK(static_cast<std::size_t>(kernels) == e.kernels);
         CHECK(time_of(trace, false) + time_of(trace, true) == Approx(e.microseconds).epsilon(1e-9));
     }
@@ -216,7 +216,7 @@ TEST_CASE("traces that heddle_trace recorded are understood whole") {
         const Trace trace = importers::open_trace((folder / (std::string(name) + ".et.gz")).string());
         std::map<trace::Phase, std::size_t> phases;
         for (const trace::Op& op : trace.ops) {
-            INFO(name << " " << op.name << " " << op.text("reason"));
+            INFO(name << " " << op.name << " " << op.get(keys::any.reason));
             CHECK(op.kind != OpKind::unknown);
             ++phases[op.phase];
         }

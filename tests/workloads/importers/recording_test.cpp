@@ -101,8 +101,8 @@ std::string vectorized(const std::string& functor) {
 
 double evaluate(const trace::Op& op, const std::vector<double>& inputs) {
     double result = 0;
-    expression::evaluate(expression::parse(op.text("expression")), inputs, op.reals("scalars"), 0,
-                         {&result, 1});
+    expression::evaluate(expression::parse(op.get(keys::elementwise.expression)), inputs,
+                         op.get(keys::elementwise.scalars), 0, {&result, 1});
     return result;
 }
 
@@ -124,10 +124,10 @@ TEST_CASE("a product whose operand is a transposed view reads the storage, trans
     CHECK(op.kind == OpKind::matmul);
     CHECK(op.measured_us == 17.0);
     CHECK(op.kernel_name == "ampere_sgemm_128x64_tn");
-    CHECK(op.integer("transpose_a", -1) == 0);
-    CHECK(op.integer("transpose_b", -1) == 1);
+    CHECK(op.get(keys::matmul.transpose_a, -1) == 0);
+    CHECK(op.get(keys::matmul.transpose_b, -1) == 1);
     CHECK(trace.tensor(op.inputs[1]).shape == std::vector<std::int64_t>{5, 4});
-    CHECK(op.integers("tile") == std::vector<std::int64_t>{128, 64});
+    CHECK(op.get(keys::any.tile) == std::vector<std::int64_t>{128, 64});
     CHECK(floating_point_operations(trace, op) == 2.0 * 3 * 5 * 4);
 }
 
@@ -243,10 +243,10 @@ TEST_CASE("functors mean what PyTorch documents") {
         for (unsigned i = 0; i < c.tensors; ++i) inputs.push_back({i + 1, "[8]"});
         r.kernel(vectorized(c.functor), r.call(c.call, inputs, c.literals, {{7, "[8]"}}));
         const trace::Trace trace = r.import();
-        CAPTURE(c.functor, c.call, trace.ops[0].text("reason"));
+        CAPTURE(c.functor, c.call, trace.ops[0].get(keys::any.reason));
         REQUIRE(trace.ops[0].kind == OpKind::elementwise);
         CHECK(evaluate(trace.ops[0], c.inputs) == Approx(c.expected).epsilon(1e-12));
-        CHECK(trace.ops[0].integer("vector_width", 0) == 4);
+        CHECK(trace.ops[0].get(keys::any.vector_width) == 4);
     }
 }
 
@@ -262,7 +262,7 @@ TEST_CASE("nothing is guessed: strangers and unknown kernels stay unknown with a
     REQUIRE(trace.ops.size() == 4);
     for (const trace::Op& op : trace.ops) {
         CHECK(op.kind == OpKind::unknown);
-        CHECK_FALSE(op.text("reason").empty());
+        CHECK_FALSE(op.get(keys::any.reason).empty());
         CHECK(op.measured_us.has_value());
     }
     const test::Coverage coverage = test::coverage_of(trace);
@@ -335,9 +335,9 @@ TEST_CASE("a collective of a process group has the bytes of its tensors and the 
     REQUIRE(trace.ops.size() == 1);
     CHECK(trace.ops[0].kind == OpKind::collective);
     CHECK(trace.ops[0].phase == trace::Phase::communication);
-    CHECK(trace.ops[0].text("collective") == "all_reduce");
-    CHECK(trace.ops[0].integer("bytes", 0) == 4 * (300 * 4 + 25));
-    CHECK(trace.ops[0].integer("ranks", 0) == 8);
+    CHECK(trace.ops[0].get(keys::collective.collective) == "all_reduce");
+    CHECK(trace.ops[0].get(keys::collective.bytes) == 4 * (300 * 4 + 25));
+    CHECK(trace.ops[0].get(keys::collective.ranks) == 8);
 }
 
 TEST_CASE(
@@ -370,7 +370,7 @@ TEST_CASE("masks by triu are copies, a softmax safe against masked rows is a sof
     const trace::Trace trace = recorder.import();
     REQUIRE(trace.ops.size() == 2);
     CHECK(trace.ops[0].kind == OpKind::copy);
-    CHECK_FALSE(trace.ops[0].text("assumed").empty());
+    CHECK_FALSE(trace.ops[0].get(keys::any.assumed).empty());
     CHECK(trace.ops[1].kind == OpKind::softmax);
     CHECK(trace.ops[1].dependencies == std::vector<trace::OpId>{0});
 }
@@ -404,6 +404,6 @@ TEST_CASE("a reader need not know strides") {
     REQUIRE(trace.ops.size() == 1);
     CHECK(trace.ops[0].kind == OpKind::matmul);
     CHECK(trace.ops[0].measured_us == 12.5);
-    CHECK(trace.ops[0].integers("input1_strides").empty());
+    CHECK(trace.ops[0].strides("input1").empty());
     CHECK(trace.tensor(trace.ops[0].inputs.at(1)).shape == trace::Shape{64, 128});
 }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "attributes_of_kinds.h"
 #include "coverage.h"
 #include "data.h"
 #include "workloads/importers/open_trace.h"
@@ -17,6 +18,7 @@ TEST_CASE("ResNet-50: gradients of all convolutions, batch norms and the pooling
     if (!path) return;
     const trace::Trace trace = importers::open_trace(*path);
     const test::Coverage coverage = test::coverage_of(trace);
+    CHECK(trace::test::strange_attributes(trace) == "");
     // 53 convolutions, each followed by a batch norm; the picture itself has no gradient.
     CHECK(coverage.kinds.at(OpKind::convolution_weight_grad).ops == 53);
     CHECK(coverage.kinds.at(OpKind::convolution_data_grad).ops == 52);

@@ -22,8 +22,7 @@ struct Operand {
 
 /// Runs one op and returns its results.
 std::vector<std::vector<double>> run(OpKind kind, const std::vector<Operand>& inputs,
-                                     const std::vector<Operand>& outputs,
-                                     const std::map<std::string, Attribute>& attributes = {}) {
+                                     const std::vector<Operand>& outputs, const Attributes& attributes = {}) {
     Trace trace;
     Op op;
     op.kind = kind;
@@ -48,7 +47,7 @@ std::vector<std::vector<double>> run(OpKind kind, const std::vector<Operand>& in
 
 using List = std::vector<std::int64_t>;
 using Numbers = std::vector<double>;
-const Attribute one = std::int64_t{1};
+constexpr std::int64_t one = 1;
 
 }  // namespace
 
@@ -56,44 +55,47 @@ TEST_CASE("matmul with transposes, accumulator and epilogue") {
     CHECK(run(OpKind::matmul, {{{2, 3}, {1, 2, 3, 4, 5, 6}}, {{3, 2}, {7, 8, 9, 10, 11, 12}}},
               {{{2, 2}}})[0] == Numbers{58, 64, 139, 154});
     CHECK(run(OpKind::matmul, {{{3, 2}, {1, 4, 2, 5, 3, 6}}, {{2, 3}, {7, 9, 11, 8, 10, 12}}}, {{{2, 2}}},
-              {{"transpose_a", one}, {"transpose_b", one}})[0] == Numbers{58, 64, 139, 154});
+              {{keys::matmul.transpose_a, one}, {keys::matmul.transpose_b, one}})[0] ==
+          Numbers{58, 64, 139, 154});
     CHECK(run(OpKind::matmul, {{{1, 2}, {1, 2}}, {{2, 2}, {1, 0, 0, 1}}, {{2}, {10, -20}}}, {{{1, 2}}})[0] ==
           Numbers{11, -18});
     CHECK(run(OpKind::matmul, {{{1, 2}, {1, 2}}, {{2, 2}, {1, 0, 0, 1}}, {{2}, {10, -20}}}, {{{1, 2}}},
-              {{"epilogue", std::string("y0 = max(x0 + x1, 0)")}})[0] == Numbers{11, 0});
+              {{keys::matmul.epilogue, "y0 = max(x0 + x1, 0)"}})[0] == Numbers{11, 0});
 }
 
 TEST_CASE("elementwise broadcasts by NumPy's rules, strides and offsets address a larger storage") {
     CHECK(run(OpKind::elementwise, {{{2, 1}, {1, 2}}, {{3}, {10, 20, 30}}}, {{{2, 3}}},
-              {{"expression", std::string("y0 = x0 + x1")}})[0] == Numbers{11, 21, 31, 12, 22, 32});
+              {{keys::elementwise.expression, "y0 = x0 + x1"}})[0] == Numbers{11, 21, 31, 12, 22, 32});
     // The middle columns of a 2 x 4 matrix, read in place.
     CHECK(run(OpKind::copy, {{{2, 2}, {0, 1, 2, 3, 4, 5, 6}}}, {{{2, 2}}},
-              {{"input0_strides", List{4, 1}}, {"input0_offset", one}})[0] == Numbers{1, 2, 5, 6});
+              Attributes(Attributes::Map{{"input0_strides", List{4, 1}}, {"input0_offset", one}}))[0] ==
+          Numbers{1, 2, 5, 6});
 }
 
 TEST_CASE("reductions") {
     const Operand x{{2, 3}, {1, -5, 2, 4, 0, 9}};
     const auto reduce = [&](const std::string& how, const List& axes, const Shape& shape) {
-        return run(OpKind::reduce, {x}, {{shape}}, {{"reduction", how}, {"axes", axes}})[0];
+        return run(OpKind::reduce, {x}, {{shape}},
+                   {{keys::reduce.reduction, how}, {keys::reduce.axes, axes}})[0];
     };
     CHECK(reduce("sum", {0}, {3}) == Numbers{5, -5, 11});
     CHECK(reduce("sum", {1}, {2, 1}) == Numbers{-2, 13});
     CHECK(reduce("mean", {0, 1}, {}) == Numbers{11.0 / 6});
     CHECK(reduce("max", {1}, {2}) == Numbers{2, 9});
     CHECK(reduce("min", {0}, {3}) == Numbers{1, -5, 2});
-    CHECK(run(OpKind::reduce, {{{2}, {3, 4}}}, {{{}}}, {{"reduction", std::string("norm2")}})[0] ==
-          Numbers{5});
-    const auto both = run(OpKind::reduce, {x}, {{{2}}, {{2}}},
-                          {{"reduction", std::string("max")}, {"axes", List{1}}, {"argument", one}});
+    CHECK(run(OpKind::reduce, {{{2}, {3, 4}}}, {{{}}}, {{keys::reduce.reduction, "norm2"}})[0] == Numbers{5});
+    const auto both =
+        run(OpKind::reduce, {x}, {{{2}}, {{2}}},
+            {{keys::reduce.reduction, "max"}, {keys::reduce.axes, List{1}}, {keys::reduce.argument, one}});
     CHECK(both[1] == Numbers{2, 2});
     const auto pair = run(OpKind::reduce, {x, {{3}, {1, 0, 2}}}, {{{2}}, {{2}}},
-                          {{"reduction", std::string("sum")},
-                           {"axes", List{1}},
-                           {"expression", std::string("y0 = x0; y1 = x0 * x1")}});
+                          {{keys::reduce.reduction, "sum"},
+                           {keys::reduce.axes, List{1}},
+                           {keys::reduce.expression, "y0 = x0; y1 = x0 * x1"}});
     CHECK(pair[0] == Numbers{-2, 13});
     CHECK(pair[1] == Numbers{5, 22});
     CHECK(run(OpKind::reduce, {x}, {{{}}},
-              {{"reduction", std::string("sum")}, {"expression", std::string("y0 = x0 * x0")}})[0] ==
+              {{keys::reduce.reduction, "sum"}, {keys::reduce.expression, "y0 = x0 * x0"}})[0] ==
           Numbers{127});
 }
 
@@ -113,7 +115,7 @@ TEST_CASE("layer normalisation of a known row") {
     // Row 1, 2, 3, 6: mean 3, variance 3.5.
     const auto result =
         run(OpKind::layer_norm, {{{1, 4}, {1, 2, 3, 6}}, {{4}, {1, 1, 1, 2}}, {{4}, {0, 0, 0, 1}}},
-            {{{1, 4}}, {{1}}, {{1}}}, {{"epsilon", 0.5}});
+            {{{1, 4}}, {{1}}, {{1}}}, {{keys::layer_norm.epsilon, 0.5}});
     CHECK(result[1] == Numbers{3});
     CHECK(result[2] == Numbers{0.5});
     CHECK(result[0] == Numbers{-1, -0.5, 0, 4});
@@ -124,7 +126,8 @@ TEST_CASE("attention: equal keys average the values, a causal mask hides the fut
     const auto full = run(OpKind::attention, {q, k, v}, {{{1, 1, 3, 1}}, {{1, 1, 3}}});
     for (const double y : full[0]) CHECK(y == Approx(6).epsilon(1e-14));
     for (const double y : full[1]) CHECK(y == Approx(std::log(3.0)).epsilon(1e-14));
-    const auto causal = run(OpKind::attention, {q, k, v}, {{{1, 1, 3, 1}}, {{1, 1, 3}}}, {{"causal", one}});
+    const auto causal =
+        run(OpKind::attention, {q, k, v}, {{{1, 1, 3, 1}}, {{1, 1, 3}}}, {{keys::attention.causal, one}});
     CHECK(causal[0][0] == Approx(3).epsilon(1e-14));
     CHECK(causal[0][1] == Approx(4.5).epsilon(1e-14));
     CHECK(causal[0][2] == Approx(6).epsilon(1e-14));
@@ -137,35 +140,36 @@ TEST_CASE("lookups") {
     CHECK_THROWS_AS(run(OpKind::embedding, {table, {{1}, {-1}}}, {{{1, 2}}}), heddle::Error);
     CHECK(run(OpKind::embedding_grad, {{{3, 2}, {1, 1, 2, 2, 4, 4}}, {{3}, {1, 1, 0}}}, {{{2, 2}}})[0] ==
           Numbers{4, 4, 3, 3});
-    CHECK(run(OpKind::gather, {table, {{2}, {1, 1}}}, {{{3, 2}}}, {{"axis", one}})[0] ==
+    CHECK(run(OpKind::gather, {table, {{2}, {1, 1}}}, {{{3, 2}}}, {{keys::gather.axis, one}})[0] ==
           Numbers{2, 2, 4, 4, 6, 6});
-    CHECK(run(OpKind::gather, {table, {{3}, {1, 0, 1}}}, {{{3}}}, {{"axis", one}, {"along", one}})[0] ==
-          Numbers{2, 3, 6});
+    CHECK(run(OpKind::gather, {table, {{3}, {1, 0, 1}}}, {{{3}}},
+              {{keys::gather.axis, one}, {keys::gather.along, one}})[0] == Numbers{2, 3, 6});
     CHECK(run(OpKind::scatter, {table, {{3}, {1, 0, 1}}, {{3}, {-1, -2, -3}}}, {{{3, 2}}},
-              {{"axis", one}, {"along", one}})[0] == Numbers{1, -1, -2, 4, 5, -3});
+              {{keys::scatter.axis, one}, {keys::scatter.along, one}})[0] == Numbers{1, -1, -2, 4, 5, -3});
     // Two index tensors: the coordinates (2, 1) and (0, 0).
     CHECK(run(OpKind::gather, {table, {{2}, {2, 0}}, {{2}, {1, 0}}}, {{{2}}})[0] == Numbers{6, 1});
     CHECK(run(OpKind::scatter, {table, {{2}, {2, 0}}, {{2}, {1, 0}}, {{2}, {-1, -2}}}, {{{3, 2}}})[0] ==
           Numbers{-2, 2, 3, 4, 5, -1});
-    CHECK(run(OpKind::fill, {}, {{{3}}}, {{"value", 2.0}, {"step", 0.5}})[0] == Numbers{2, 2.5, 3});
+    CHECK(run(OpKind::fill, {}, {{{3}}}, {{keys::fill.value, 2.0}, {keys::fill.step, 0.5}})[0] ==
+          Numbers{2, 2.5, 3});
     CHECK(run(OpKind::scatter, {table, {{2}, {0, 0}}, {{2, 2}, {1, 1, 1, 1}}}, {{{3, 2}}},
-              {{"accumulate", one}})[0] == Numbers{3, 4, 3, 4, 5, 6});
+              {{keys::scatter.accumulate, one}})[0] == Numbers{3, 4, 3, 4, 5, 6});
 }
 
 TEST_CASE("copies, concatenation, fills") {
-    CHECK(run(OpKind::copy, {{{2, 3}, {1, 2, 3, 4, 5, 6}}}, {{{3, 2}}}, {{"permutation", List{1, 0}}})[0] ==
-          Numbers{1, 4, 2, 5, 3, 6});
+    CHECK(run(OpKind::copy, {{{2, 3}, {1, 2, 3, 4, 5, 6}}}, {{{3, 2}}},
+              {{keys::copy.permutation, List{1, 0}}})[0] == Numbers{1, 4, 2, 5, 3, 6});
     CHECK(run(OpKind::copy, {{{2}, {1.75, -1.75}}}, {{{2}, {}, ElementType::i32}})[0] == Numbers{1, -1});
     CHECK(run(OpKind::copy, {{{2}, {0, 0.5}}}, {{{2}, {}, ElementType::boolean}})[0] == Numbers{0, 1});
     CHECK(run(OpKind::copy, {{{1, 2}, {1, 2}}}, {{{2, 2}}})[0] == Numbers{1, 2, 1, 2});
-    CHECK(run(OpKind::concat, {{{2, 1}, {1, 2}}, {{2, 2}, {3, 4, 5, 6}}}, {{{2, 3}}}, {{"axis", one}})[0] ==
-          Numbers{1, 3, 4, 2, 5, 6});
-    CHECK(run(OpKind::fill, {}, {{{3}}}, {{"value", 2.5}})[0] == Numbers{2.5, 2.5, 2.5});
+    CHECK(run(OpKind::concat, {{{2, 1}, {1, 2}}, {{2, 2}, {3, 4, 5, 6}}}, {{{2, 3}}},
+              {{keys::concat.axis, one}})[0] == Numbers{1, 3, 4, 2, 5, 6});
+    CHECK(run(OpKind::fill, {}, {{{3}}}, {{keys::fill.value, 2.5}})[0] == Numbers{2.5, 2.5, 2.5});
 }
 
 TEST_CASE("nothing unknown is passed over") {
     CHECK_THROWS_AS(run(OpKind::unknown, {}, {}), heddle::Error);
-    CHECK_THROWS_AS(run(OpKind::collective, {}, {}, {{"ranks", std::int64_t{8}}}), heddle::Error);
+    CHECK_THROWS_AS(run(OpKind::collective, {}, {}, {{keys::collective.ranks, 8}}), heddle::Error);
 }
 
 TEST_CASE("initial values are deterministic, in range and exact in narrow formats") {

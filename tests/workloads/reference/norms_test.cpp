@@ -22,7 +22,7 @@ struct Operand {
 };
 
 std::vector<Numbers> run(OpKind kind, const std::vector<Operand>& inputs, const std::vector<Operand>& outputs,
-                         const std::map<std::string, Attribute>& attributes) {
+                         const Attributes& attributes) {
     Trace trace;
     Op op;
     op.kind = kind;
@@ -54,7 +54,7 @@ struct Norm {
     OpKind forward, backward;
     Shape x, statistics;
     std::int64_t parameters;
-    std::map<std::string, Attribute> attributes;
+    Attributes attributes;
     bool mean;
 };
 
@@ -62,15 +62,21 @@ struct Norm {
 
 TEST_CASE("gradients of norms are the derivatives of their forward functions") {
     const Norm norms[] = {
-        {OpKind::rms_norm, OpKind::rms_norm_grad, {3, 7}, {3}, 7, {{"epsilon", 0.01}}, false},
+        {OpKind::rms_norm, OpKind::rms_norm_grad, {3, 7}, {3}, 7, {{keys::rms_norm.epsilon, 0.01}}, false},
         {OpKind::group_norm,
          OpKind::group_norm_grad,
          {2, 6, 3},
          {2, 2},
          6,
-         {{"epsilon", 0.01}, {"groups", std::int64_t{2}}},
+         {{keys::group_norm.epsilon, 0.01}, {keys::group_norm.groups, 2}},
          true},
-        {OpKind::batch_norm, OpKind::batch_norm_grad, {4, 3, 2}, {3}, 3, {{"epsilon", 0.01}}, true}};
+        {OpKind::batch_norm,
+         OpKind::batch_norm_grad,
+         {4, 3, 2},
+         {3},
+         3,
+         {{keys::batch_norm.epsilon, 0.01}},
+         true}};
     for (const Norm& norm : norms) {
         std::size_t elements = 1;
         for (const std::int64_t extent : norm.x) elements *= static_cast<std::size_t>(extent);
@@ -121,7 +127,8 @@ TEST_CASE("batch norm keeps running statistics, the variance without bias") {
     const auto results =
         run(OpKind::batch_norm,
             {{{2, 2}, {1, 10, 3, 10}}, {{2}, {1, 1}}, {{2}, {0, 5}}, {{2}, {8, 0}}, {{2}, {4, 1}}},
-            {{{2, 2}}, {{2}}, {{2}}, {{2}}, {{2}}}, {{"epsilon", 1.0}, {"momentum", 0.25}});
+            {{{2, 2}}, {{2}}, {{2}}, {{2}}, {{2}}},
+            {{keys::batch_norm.epsilon, 1.0}, {keys::batch_norm.momentum, 0.25}});
     CHECK(results[1] == Numbers{2, 10});
     CHECK(results[2][0] == Approx(1 / std::sqrt(2.0)));
     CHECK(results[0][0] == Approx(-1 / std::sqrt(2.0)));
@@ -144,7 +151,8 @@ TEST_CASE("quantisation limits and rounds, top-k takes the first of equals") {
 TEST_CASE("sums along an axis, from either end") {
     const Operand x{{2, 3}, {1, 2, 4, 10, 20, 40}};
     const auto sums = [&](std::int64_t axis, std::int64_t reverse) {
-        return run(OpKind::cumulative_sum, {x}, {Operand{{2, 3}}}, {{"axis", axis}, {"reverse", reverse}})[0];
+        return run(OpKind::cumulative_sum, {x}, {Operand{{2, 3}}},
+                   {{keys::cumulative_sum.axis, axis}, {keys::cumulative_sum.reverse, reverse}})[0];
     };
     CHECK(sums(1, 0) == Numbers{1, 3, 7, 10, 30, 70});
     CHECK(sums(1, 1) == Numbers{7, 6, 4, 70, 60, 40});

@@ -16,11 +16,11 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 using Numbers = std::vector<double>;
-using Attributes = std::map<std::string, Attribute>;
-const Attribute one = std::int64_t{1};
-const Attribute nhwc = std::string("nhwc");
-const Attribute max_pooling = std::string("max");
-const Attribute mean_pooling = std::string("mean");
+using Attributes = Attributes;
+constexpr std::int64_t one = 1;
+const std::string nhwc = "nhwc";
+const std::string max_pooling = "max";
+const std::string mean_pooling = "mean";
 
 struct Operand {
     Shape shape;
@@ -71,35 +71,36 @@ TEST_CASE("convolution of known numbers") {
     // The product of two polynomials is the full convolution with the second reversed:
     // (1 + 2 t + 3 t^2)(4 + 5 t) = 4 + 13 t + 22 t^2 + 15 t^3.
     CHECK(run(OpKind::convolution, {{{1, 1, 3}, {1, 2, 3}}, {{1, 1, 2}, {5, 4}}}, {{1, 1, 4}},
-              {{"padding", one}})[0] == Numbers{4, 13, 22, 15});
+              {{keys::convolution.padding, one}})[0] == Numbers{4, 13, 22, 15});
     // Every second result, two positions apart, with a bias.
     CHECK(run(OpKind::convolution, {{{1, 1, 6}, {1, 2, 3, 4, 5, 6}}, {{1, 1, 2}, {1, 10}}, {{1}, {100}}},
               {{1, 1, 2}},
-              {{"strides", std::int64_t{2}}, {"dilation", std::int64_t{2}}})[0] == Numbers{131, 153});
+              {{keys::convolution.strides, std::int64_t{2}},
+               {keys::convolution.dilation, std::int64_t{2}}})[0] == Numbers{131, 153});
     // Uneven padding, as XLA writes it.
     CHECK(run(OpKind::convolution, {{{1, 1, 2}, {1, 2}}, {{1, 1, 2}, {1, 10}}}, {{1, 1, 3}},
-              {{"padding", List{2, 0}}})[0] == Numbers{0, 10, 21});
+              {{keys::convolution.padding, List{2, 0}}})[0] == Numbers{0, 10, 21});
     // A 2 x 2 box over a 3 x 3 picture.
     const Operand picture{{1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}}, box{{1, 1, 2, 2}, {1, 1, 1, 1}};
     CHECK(run(OpKind::convolution, {picture, box}, {{1, 1, 2, 2}})[0] == Numbers{12, 16, 24, 28});
     // Depthwise: each channel has its own filter.
     CHECK(run(OpKind::convolution, {{{1, 2, 2}, {1, 2, 3, 4}}, {{2, 1, 1}, {10, 100}}}, {{1, 2, 2}},
-              {{"groups", std::int64_t{2}}})[0] == Numbers{10, 20, 300, 400});
+              {{keys::convolution.groups, 2}})[0] == Numbers{10, 20, 300, 400});
     // A window of one position is a matrix product over the channels: [2 positions, 3] x [3, 2].
     CHECK(run(OpKind::convolution,
               {{{1, 2, 1, 3}, {1, 2, 3, 4, 5, 6}}, {{2, 1, 1, 3}, {7, 9, 11, 8, 10, 12}}}, {{1, 2, 1, 2}},
-              {{"layout", nhwc}})[0] == Numbers{58, 64, 139, 154});
+              {{keys::convolution.layout, nhwc}})[0] == Numbers{58, 64, 139, 154});
 }
 
 TEST_CASE("gradients of a convolution are its adjoints") {
     // <dy, conv(x, w)> = <data_grad(dy, w), x> = <weight_grad(dy, x), w> for all x, w, dy: this defines them.
-    const Attributes attributes{{"strides", List{2, 1}},
-                                {"padding", List{1, 0, 2, 2}},
-                                {"dilation", List{1, 2}},
-                                {"groups", std::int64_t{2}}};
+    const Attributes attributes{{keys::convolution.strides, List{2, 1}},
+                                {keys::convolution.padding, List{1, 0, 2, 2}},
+                                {keys::convolution.dilation, List{1, 2}},
+                                {keys::convolution.groups, 2}};
     for (const bool last : {false, true}) {
         Attributes with = attributes;
-        if (last) with["layout"] = nhwc;
+        if (last) with.set(keys::convolution.layout, nhwc);
         const Shape x_shape = last ? Shape{2, 7, 5, 4} : Shape{2, 4, 7, 5};
         const Shape w_shape = last ? Shape{6, 3, 2, 2} : Shape{6, 2, 3, 2};
         const Shape y_shape = last ? Shape{2, 3, 7, 6} : Shape{2, 6, 3, 7};
@@ -120,7 +121,7 @@ TEST_CASE("gradients of a convolution are its adjoints") {
 
 TEST_CASE("pooling of known numbers") {
     const Operand x{{1, 1, 3, 3}, {1, 9, 2, 9, 4, 3, 5, 6, 7}};
-    const Attributes attributes{{"pooling", max_pooling}, {"window", List{2, 2}}};
+    const Attributes attributes{{keys::pooling.pooling, max_pooling}, {keys::pooling.window, List{2, 2}}};
     const auto maxima = run(OpKind::pooling, {x}, {{1, 1, 2, 2}, {1, 1, 2, 2}}, attributes);
     CHECK(maxima[0] == Numbers{9, 9, 9, 7});
     CHECK(maxima[1] == Numbers{1, 1, 3, 8});  // the first of equal maxima
@@ -131,16 +132,16 @@ TEST_CASE("pooling of known numbers") {
 
     // Padding counts or not; round_up adds a last window, whose part beyond the padding never counts.
     const Operand row{{1, 1, 4}, {6, 12, 18, 24}};
-    Attributes mean{{"pooling", mean_pooling},
-                    {"window", std::int64_t{3}},
-                    {"strides", std::int64_t{2}},
-                    {"padding", one}};
+    Attributes mean{{keys::pooling.pooling, mean_pooling},
+                    {keys::pooling.window, std::int64_t{3}},
+                    {keys::pooling.strides, std::int64_t{2}},
+                    {keys::pooling.padding, one}};
     CHECK(run(OpKind::pooling, {row}, {{1, 1, 2}}, mean)[0] == Numbers{6, 18});
-    mean["padding_counts"] = std::int64_t{0};
+    mean.set(keys::pooling.padding_counts, 0);
     CHECK(run(OpKind::pooling, {row}, {{1, 1, 2}}, mean)[0] == Numbers{9, 18});
-    mean["round_up"] = one;
+    mean.set(keys::pooling.round_up, one);
     CHECK(run(OpKind::pooling, {row}, {{1, 1, 3}}, mean)[0] == Numbers{9, 18, 24});
-    mean["padding_counts"] = one;
+    mean.set(keys::pooling.padding_counts, one);
     CHECK(run(OpKind::pooling, {row}, {{1, 1, 3}}, mean)[0] == Numbers{6, 18, 12});
     const Operand dy3{{1, 1, 3}, {3, 3, 4}};
     CHECK(run(OpKind::pooling_grad, {dy3}, {{1, 1, 4}}, mean)[0] == Numbers{1, 2, 1, 3});
@@ -190,7 +191,8 @@ TEST_CASE("an LSTM cell against its equations and differences") {
 }
 
 TEST_CASE("attention with dropout: weights are kept and scaled or not, and the gradient knows it") {
-    const Attributes attributes{{"dropout", 0.25}, {"stream", std::int64_t{11}}, {"scale", 0.5}};
+    const Attributes attributes{
+        {keys::attention.dropout, 0.25}, {keys::attention.stream, 11}, {keys::attention.scale, 0.5}};
     const Shape shape{1, 2, 3, 2};
     const Operand q = random_integers(shape, 1), k = random_integers(shape, 2), v = random_integers(shape, 3),
                   d_out = random_integers(shape, 4);
@@ -251,19 +253,23 @@ TEST_CASE("sizes that do not fit are named") {
     };
     const Shape x{1, 4, 5, 5}, w{6, 4, 3, 3};
     says(message(OpKind::convolution, {x, w}, {{1, 6, 5, 5}}, {}), "5 results instead of 3");
-    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{"groups", std::int64_t{4}}}), "groups");
+    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{keys::convolution.groups, 4}}), "groups");
     says(message(OpKind::convolution, {x, {6, 3, 3, 3}}, {{1, 6, 3, 3}}, {}), "3 channels instead of 4");
-    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{"layout", std::string("chwn")}}), "nhwc");
-    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{"strides", List{1, 1, 1}}}), "3 values");
-    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{"strides", std::int64_t{0}}}), "strides");
+    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{keys::convolution.layout, "chwn"}}), "nhwc");
+    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{keys::convolution.strides, List{1, 1, 1}}}),
+         "3 values");
+    says(message(OpKind::convolution, {x, w}, {{1, 6, 3, 3}}, {{keys::convolution.strides, std::int64_t{0}}}),
+         "strides");
     says(message(OpKind::convolution, {x, {6, 4, 7, 7}}, {{1, 6, 1, 1}}, {}), "does not fit");
     says(message(OpKind::convolution, {x, w, {5}}, {{1, 6, 3, 3}}, {}), "bias");
-    says(message(OpKind::pooling, {x}, {{1, 4, 4, 4}}, {{"window", List{2, 2}}}), "max or mean");
+    says(message(OpKind::pooling, {x}, {{1, 4, 4, 4}}, {{keys::pooling.window, List{2, 2}}}), "max or mean");
     says(message(OpKind::pooling, {x}, {{1, 4, 8, 8}},
-                 {{"window", List{2, 2}}, {"pooling", max_pooling}, {"padding", std::int64_t{2}}}),
+                 {{keys::pooling.window, List{2, 2}},
+                  {keys::pooling.pooling, max_pooling},
+                  {keys::pooling.padding, std::int64_t{2}}}),
          "padding");
     says(message(OpKind::pooling_grad, {{1, 4, 4, 4}}, {x},
-                 {{"window", List{2, 2}}, {"pooling", max_pooling}}),
+                 {{keys::pooling.window, List{2, 2}}, {keys::pooling.pooling, max_pooling}}),
          "needs x");
     says(message(OpKind::lstm_cell, {{2, 8}, {2, 8}, {2, 3}}, {{2, 3}, {2, 3}}, {}), "gates");
 }

@@ -73,8 +73,8 @@ TEST_CASE("memory is rounded up per allocation, shared storages count once and s
     s.op(OpKind::copy, Phase::forward, {whole}, {y});
     s.op(OpKind::copy, Phase::forward, {view}, {y});
     s.op(OpKind::copy, Phase::forward, {far}, {y});
-    s.trace.ops.back().attributes["input0_strides"] = std::vector<std::int64_t>{300, 1};
-    s.trace.ops.back().attributes["input0_offset"] = std::int64_t{10};
+    s.trace.ops.back().set_strides("input0", {300, 1});
+    s.trace.ops.back().set_offset("input0", 10);
     const MemoryProfile profile = profile_memory(s.trace);
     CHECK(use(profile.during[0], MemoryUse::inputs) == 512);
     CHECK(use(profile.during[0], MemoryUse::activations) == 512);

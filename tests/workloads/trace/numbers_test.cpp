@@ -23,7 +23,7 @@ std::string message(const Trace& trace) {
 constexpr std::int64_t kHuge = std::int64_t{1} << 62;
 
 /// y = x of one tensor each, f64.
-Trace copy_of(const Shape& shape, const std::map<std::string, Attribute>& attributes = {}) {
+Trace copy_of(const Shape& shape, const Attributes::Map& attributes = {}) {
     Trace trace;
     trace.add(Tensor{"x", ElementType::f64, shape});
     trace.add(Tensor{"y", ElementType::f64, shape});
@@ -32,7 +32,7 @@ Trace copy_of(const Shape& shape, const std::map<std::string, Attribute>& attrib
     op.kind = OpKind::copy;
     op.inputs = {0};
     op.outputs = {1};
-    op.attributes = attributes;
+    op.attributes = Attributes(attributes);
     trace.add(op);
     return trace;
 }
@@ -40,7 +40,8 @@ Trace copy_of(const Shape& shape, const std::map<std::string, Attribute>& attrib
 Trace collective_of(const Attribute& bytes) {
     Trace trace = copy_of({4});
     trace.ops[0].kind = OpKind::collective;
-    trace.ops[0].attributes = {{"collective", std::string("all_reduce")}, {"bytes", bytes}};
+    trace.ops[0].set(keys::collective.collective, "all_reduce");
+    trace.ops[0].attributes.put("bytes", bytes);
     return trace;
 }
 
@@ -66,7 +67,7 @@ TEST_CASE("strides and offsets that leave every memory are refused with the op a
     // Backwards, from the last element on.
     CHECK(message(copy_of({4}, {{"input0_strides", Strides{-1}}, {"input0_offset", std::int64_t{3}}})) ==
           "no error");
-    const std::map<std::string, Attribute> wrong[] = {
+    const Attributes::Map wrong[] = {
         {{"input0_strides", Strides{kHuge, 1}}},
         {{"input0_strides", Strides{INT64_MAX, INT64_MAX}}},
         {{"input0_strides", Strides{-1, 1}}},  // begins before its storage
@@ -124,7 +125,7 @@ TEST_CASE("counts among an op's attributes are whole, and there can be so many")
 }
 
 TEST_CASE("windows whose reach has no place in 64 bits are refused") {
-    const auto pooled = [](const std::map<std::string, Attribute>& attributes) {
+    const auto pooled = [](const Attributes::Map& attributes) {
         Trace trace;
         trace.add(Tensor{"x", ElementType::f32, {1, 1, 8, 8}});
         trace.add(Tensor{"y", ElementType::f32, {1, 1, 4, 4}});
@@ -132,10 +133,10 @@ TEST_CASE("windows whose reach has no place in 64 bits are refused") {
         op.kind = OpKind::pooling;
         op.inputs = {0};
         op.outputs = {1};
-        op.attributes = {{"pooling", std::string("mean")},
-                         {"window", std::vector<std::int64_t>{2, 2}},
-                         {"strides", std::vector<std::int64_t>{2, 2}}};
-        for (const auto& [key, value] : attributes) op.attributes[key] = value;
+        op.set(keys::pooling.pooling, "mean");
+        op.set(keys::pooling.window, {2, 2});
+        op.set(keys::pooling.strides, {2, 2});
+        for (const auto& [key, value] : attributes) op.attributes.put(key, value);
         trace.add(op);
         return message(trace);
     };

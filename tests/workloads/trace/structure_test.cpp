@@ -13,7 +13,7 @@ Op op(OpKind kind, std::vector<TensorId> inputs, std::vector<TensorId> outputs) 
     made.name = name_of(kind);
     made.inputs = std::move(inputs);
     made.outputs = std::move(outputs);
-    if (kind == OpKind::elementwise) made.attributes["expression"] = std::string("y0 = max(x0, 0)");
+    if (kind == OpKind::elementwise) made.set(keys::elementwise.expression, "y0 = max(x0, 0)");
     return made;
 }
 
@@ -36,7 +36,7 @@ Trace chain(std::size_t layers) {
     }
     Op sum = op(OpKind::reduce, {y},
                 {trace.add(Tensor{"sum", ElementType::f32, {}, TensorRole::activation, ++storage})});
-    sum.attributes["reduction"] = std::string("sum");
+    sum.set(keys::reduce.reduction, "sum");
     trace.add(sum);
     trace.check();
     return trace;

@@ -23,7 +23,7 @@ TEST_CASE("matmul: 2 m n k and the three matrices") {
     // The GEMM of a 2048-token GPT block with hidden size 768: 2 * 2048 * 2304 * 768.
     Specimen s;
     s.op.kind = OpKind::matmul;
-    s.op.attributes["transpose_b"] = std::int64_t{1};
+    s.op.set(keys::matmul.transpose_b, 1);
     s.add(ElementType::bf16, {2048, 768}, true);
     s.add(ElementType::bf16, {2304, 768}, true);
     s.add(ElementType::bf16, {2048, 2304}, false);
@@ -37,7 +37,7 @@ TEST_CASE("attention: FlashAttention-2's count, 4 s^2 d h, halved by a causal ma
     for (int i = 0; i < 3; ++i) s.add(ElementType::bf16, {1, 12, 2048, 64}, true);
     s.add(ElementType::bf16, {1, 12, 2048, 64}, false);
     CHECK(floating_point_operations(s.trace, s.op) == 4.0 * 2048 * 2048 * 64 * 12);
-    s.op.attributes["causal"] = std::int64_t{1};
+    s.op.set(keys::attention.causal, 1);
     CHECK(floating_point_operations(s.trace, s.op) == 2.0 * 2048 * 2048 * 64 * 12);
     s.op.kind = OpKind::attention_grad;
     s.op.inputs = {3, 0, 1, 2, 3, 3};
@@ -47,7 +47,7 @@ TEST_CASE("attention: FlashAttention-2's count, 4 s^2 d h, halved by a causal ma
 TEST_CASE("elementwise counts the nodes of the expression, lookups move rows, not tables") {
     Specimen s;
     s.op.kind = OpKind::elementwise;
-    s.op.attributes["expression"] = std::string("y0 = s1 * x0 + x1; y1 = x2 - s0 * y0");
+    s.op.set(keys::elementwise.expression, "y0 = s1 * x0 + x1; y1 = x2 - s0 * y0");
     for (int i = 0; i < 3; ++i) s.add(ElementType::f32, {1000}, true);
     s.op.outputs = {0, 2};
     CHECK(floating_point_operations(s.trace, s.op) == 4000);
@@ -66,7 +66,7 @@ TEST_CASE("elementwise counts the nodes of the expression, lookups move rows, no
     g.add(ElementType::i64, {2048}, true);
     g.add(ElementType::bf16, {50304, 768}, false);
     CHECK(bytes_moved(g.trace, g.op) == 2.0 * 2048 * 768 + 8 * 2048 + 2.0 * 50304 * 768);
-    g.op.attributes["accumulate"] = std::int64_t{1};
+    g.op.set(keys::embedding.accumulate, 1);
     CHECK(bytes_moved(g.trace, g.op) == 3 * 2.0 * 2048 * 768 + 8 * 2048);
 }
 
@@ -88,8 +88,8 @@ TEST_CASE("convolution: the first layer of ResNet-50 as papers count it, the sam
     // 7 x 7 with stride 2 on 224 x 224: 118,013,952 multiply-adds (He et al. 2016 count 3.8e9 in all).
     Specimen s;
     s.op.kind = OpKind::convolution;
-    s.op.attributes["strides"] = std::int64_t{2};
-    s.op.attributes["padding"] = std::int64_t{3};
+    s.op.set(keys::convolution.strides, {2});
+    s.op.set(keys::convolution.padding, {3});
     s.add(ElementType::f16, {1, 3, 224, 224}, true);
     s.add(ElementType::f16, {64, 3, 7, 7}, true);
     s.add(ElementType::f16, {1, 64, 112, 112}, false);

@@ -41,8 +41,8 @@ TEST_CASE("JSON written by hand is read with its defaults") {
     CHECK(trace.ops[0].inputs == std::vector<TensorId>{0, 1});
     CHECK(trace.ops[0].phase == Phase::forward);
     CHECK(trace.ops[0].measured_us == 4.0);
-    CHECK(std::holds_alternative<double>(trace.ops[0].attributes.at("scale")));
-    CHECK(std::holds_alternative<std::int64_t>(trace.ops[0].attributes.at("transpose_a")));
+    CHECK(std::holds_alternative<double>(*trace.ops[0].attributes.find("scale")));
+    CHECK(std::holds_alternative<std::int64_t>(*trace.ops[0].attributes.find("transpose_a")));
 }
 
 TEST_CASE("JSON round trip keeps every field, also when names are not unique") {

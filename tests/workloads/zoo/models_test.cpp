@@ -1,6 +1,8 @@
 // Every model of the zoo: published parameter counts, textbook FLOPs, and options that make no sense.
+#include <array>
 #include <catch2/catch.hpp>
 
+#include "attributes_of_kinds.h"
 #include "isa/common/error.h"
 #include "small_models.h"
 #include "workloads/trace/training.h"
@@ -50,6 +52,7 @@ TEST_CASE("models have as many parameters as the published ones") {
         if (model.name == "lstm") options["sequence"] = "2";
         const Trace trace = zoo::build(model.name, options);
         CHECK(parameters(trace) == model.parameters);
+        CHECK(trace::test::strange_attributes(trace) == "");
         const auto known = published.find(model.name);
         if (known != published.end()) CHECK(model.parameters == known->second);
     }
@@ -60,6 +63,18 @@ TEST_CASE("models have as many parameters as the published ones") {
         if (bert.tensor(id).name.rfind("head", 0) != 0) encoder += bert.tensor(id).elements();
     }
     CHECK(encoder == 109482240);
+}
+
+TEST_CASE("ops of models carry what their kinds have keys for") {
+    const Options small{{"batch", "2"}, {"sequence", "64"}, {"layers", "2"}, {"type", "bf16"}};
+    for (const auto& [model, option, value] :
+         {std::array{"gpt2-small", "dropout", "0.1"}, std::array{"gpt2-small", "context", "2"},
+          std::array{"gpt2-small", "tensor", "2"}, std::array{"gpt2-small", "attention", "composed"},
+          std::array{"gpt2-small", "fp8", "1"}, std::array{"gpt2-small", "loss_scale", "dynamic"},
+          std::array{"switch-base-8", "expert_skew", "0.5"}, std::array{"llama2-7b", "clip_norm", "1"}}) {
+        CAPTURE(model, option);
+        CHECK(trace::test::strange_attributes(zoo::build(model, changed(small, {{option, value}}))) == "");
+    }
 }
 
 TEST_CASE("FLOPs of decoders are 6 N D, attention, and what is computed again") {

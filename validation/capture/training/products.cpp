@@ -28,7 +28,7 @@ std::int64_t batch_of(const trace::Tensor& tensor) {
 
 bool has_bias_alone(const trace::Op& op) {
     return op.kind == trace::OpKind::matmul && op.inputs.size() == 3 && op.outputs.size() == 1 &&
-           !op.attributes.contains("epilogue");
+           !op.has(keys::matmul.epilogue);
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ trace::Trace with_separate_biases(const trace::Trace& trace) {
             add.phase = op.phase;
             add.inputs = {op.outputs[0], bias};
             add.outputs = {y};
-            add.attributes["expression"] = std::string("y0 = x0 + x1");
+            add.set(keys::elementwise.expression, "y0 = x0 + x1");
             add.dependencies = op.dependencies;
             add.dependencies.push_back(result.add(std::move(op)));
             place[i] = result.add(std::move(add));
@@ -73,16 +73,16 @@ std::optional<GemmProblem> problem_of(const trace::Trace& trace, const trace::Op
         return std::nullopt;
     };
     if (op.inputs.size() != 2 || op.outputs.size() != 1) return no("it has an epilogue");
-    for (const char* key : {"input0_strides", "input1_strides", "output0_strides"}) {
-        if (op.attributes.contains(key)) return no("an operand has strides");
+    for (const char* operand : {"input0", "input1", "output0"}) {
+        if (op.has_strides(operand)) return no("an operand has strides");
     }
     const trace::Tensor &a = trace.tensor(op.inputs[0]), &b = trace.tensor(op.inputs[1]),
                         &y = trace.tensor(op.outputs[0]);
     const auto type_a = type_of(a.type), type_b = type_of(b.type), type_y = type_of(y.type);
     if (!type_a || !type_b || !type_y) return no("it has an element type that libraries do not multiply");
     GemmProblem problem;
-    problem.transpose_a = op.integer("transpose_a", 0) != 0;
-    problem.transpose_b = op.integer("transpose_b", 0) != 0;
+    problem.transpose_a = op.get(keys::matmul.transpose_a) != 0;
+    problem.transpose_b = op.get(keys::matmul.transpose_b) != 0;
     problem.m = static_cast<std::uint64_t>(y.shape[y.shape.size() - 2]);
     problem.n = static_cast<std::uint64_t>(y.shape.back());
     problem.k = static_cast<std::uint64_t>(a.shape[a.shape.size() - (problem.transpose_a ? 2 : 1)]);

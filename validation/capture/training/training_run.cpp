@@ -86,7 +86,7 @@ class Step {
         return buffers_[lowered_.buffer_of_tensor[id]]->address();
     }
     Address operand(const trace::Op& op, const std::string& side, trace::TensorId id) const {
-        const auto offset = static_cast<std::uint64_t>(op.integer(side + "_offset", 0));
+        const auto offset = static_cast<std::uint64_t>(op.offset(side));
         return address_of(id) + offset * bytes_of(trace_.tensor(id).type);
     }
     GemmOperands operands_of(const trace::Op& op) const {

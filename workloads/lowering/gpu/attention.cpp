@@ -41,7 +41,7 @@ View input_view(const GpuProgramBuilder& b, std::size_t i) {
     return view_of(b.input(i), b.input_strides(i));
 }
 View output_view(const GpuProgramBuilder& b, std::size_t i) {
-    return view_of(b.output(i), b.op().integers("output" + std::to_string(i) + "_strides"));
+    return view_of(b.output(i), b.op().strides("output" + std::to_string(i)));
 }
 
 void add_view(std::vector<KernelArgument>& arguments, const std::string& name, const View& view) {
@@ -71,10 +71,11 @@ Problem problem_of(const GpuProgramBuilder& b, std::size_t first) {
     p.keys = static_cast<std::uint32_t>(k.shape[2]);
     p.head_dim = static_cast<std::uint32_t>(q.shape[3]);
     p.type = kernel_type(q.type);
-    p.causal = b.op().integer("causal", 0) != 0;
-    p.scale = static_cast<float>(b.op().real("scale", 1 / std::sqrt(static_cast<double>(p.head_dim))));
-    p.dropout = b.op().real("dropout", 0);
-    p.stream = static_cast<std::uint64_t>(b.op().integer("stream", 0));
+    p.causal = b.op().get(keys::attention.causal) != 0;
+    p.scale =
+        static_cast<float>(b.op().get(keys::attention.scale, 1 / std::sqrt(static_cast<double>(p.head_dim))));
+    p.dropout = b.op().get(keys::attention.dropout);
+    p.stream = static_cast<std::uint64_t>(b.op().get(keys::attention.stream));
     if (p.type != kernels::ElementType::f16 && p.type != kernels::ElementType::bf16) {
         throw Unsupported{"no attention kernel for " + kernels::name_of(p.type)};
     }
@@ -139,7 +140,7 @@ void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgume
     kernels::AttentionWgmmaSpec spec =
         kernels::attention_wgmma_choice(p.type, p.head_dim, p.causal, problem, b.target().l2_bytes);
     // Of a part of a larger problem, the whole one's.
-    spec.longest_first = b.op().integer("longest_first", spec.longest_first ? 1 : 0) != 0;
+    spec.longest_first = b.op().get(keys::attention.longest_first, spec.longest_first ? 1 : 0) != 0;
     const kernels::AttentionWgmmaLaunch launch =
         kernels::attention_wgmma_launch(spec, problem, b.target().sm_count);
     b.launch(kernels::generate_attention_wgmma(spec), launch.grid, launch.arguments);
@@ -273,7 +274,8 @@ void lower_attention(GpuProgramBuilder& b) {
     spec.causal = p.causal;
     spec.dropout = p.dropout > 0;
     spec.narrow_dropout = narrow(p);
-    const std::vector<std::int64_t> block = b.op().integers("tile");  // of a recorded kernel: queries, keys
+    const std::vector<std::int64_t> block =
+        b.op().get(keys::any.tile);  // of a recorded kernel: queries, keys
     if (block.size() >= 2) {
         if (block[0] == 64 || block[0] == 128) spec.block_m = static_cast<unsigned>(block[0]);
         if (block[1] == 64 || block[1] == 128) spec.block_n = static_cast<unsigned>(block[1]);
@@ -303,7 +305,7 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     spec.causal = p.causal;
     spec.dropout = p.dropout > 0;
     spec.narrow_dropout = narrow(p);
-    const std::vector<std::int64_t> block = b.op().integers("tile");
+    const std::vector<std::int64_t> block = b.op().get(keys::any.tile);
     if (block.size() >= 2 && (block[1] == 64 || block[1] == 128))
         spec.block_n = static_cast<unsigned>(block[1]);
     spec.full_blocks = p.queries % 64 == 0 && p.keys % spec.block_n == 0;

@@ -11,8 +11,8 @@ namespace {
 std::uint64_t reach(const trace::Trace& trace, const trace::Op& op, const std::string& side, std::size_t i,
                     trace::TensorId id) {
     const trace::Tensor& tensor = trace.tensor(id);
-    const std::int64_t offset = op.integer(side + std::to_string(i) + "_offset", 0);
-    const std::vector<std::int64_t> strides = op.integers(side + std::to_string(i) + "_strides");
+    const std::int64_t offset = op.offset(side + std::to_string(i));
+    const std::vector<std::int64_t> strides = op.strides(side + std::to_string(i));
     std::int64_t elements = tensor.elements();
     if (!strides.empty() && elements > 0) {
         elements = 1;
@@ -109,13 +109,13 @@ void GpuProgramBuilder::begin_op(trace::OpId op) {
 }
 
 kernels::KernelArgument GpuProgramBuilder::input_pointer(std::string parameter, std::size_t i) const {
-    const std::int64_t offset = op().integer("input" + std::to_string(i) + "_offset", 0);
+    const std::int64_t offset = op().offset("input" + std::to_string(i));
     return kernels::pointer_argument(std::move(parameter), buffer_of(op().inputs.at(i)),
                                      static_cast<std::uint64_t>(offset) * trace::bytes_of(input(i).type));
 }
 
 kernels::KernelArgument GpuProgramBuilder::output_pointer(std::string parameter, std::size_t i) const {
-    const std::int64_t offset = op().integer("output" + std::to_string(i) + "_offset", 0);
+    const std::int64_t offset = op().offset("output" + std::to_string(i));
     return kernels::pointer_argument(std::move(parameter), buffer_of(op().outputs.at(i)),
                                      static_cast<std::uint64_t>(offset) * trace::bytes_of(output(i).type));
 }
@@ -176,14 +176,14 @@ void GpuProgramBuilder::launch(const kernels::GeneratedKernel& kernel, const ker
 }
 
 std::vector<std::int64_t> GpuProgramBuilder::input_strides(std::size_t i) const {
-    std::vector<std::int64_t> strides = op().integers("input" + std::to_string(i) + "_strides");
+    std::vector<std::int64_t> strides = op().strides("input" + std::to_string(i));
     if (strides.empty() || is_dense(input(i).shape, strides)) return {};
     return strides;
 }
 
 void GpuProgramBuilder::require_dense_outputs() const {
     for (std::size_t i = 0; i < op().outputs.size(); ++i) {
-        const std::vector<std::int64_t> strides = op().integers("output" + std::to_string(i) + "_strides");
+        const std::vector<std::int64_t> strides = op().strides("output" + std::to_string(i));
         if (!strides.empty() && !is_dense(output(i).shape, strides)) {
             throw Unsupported{"no " + trace::name_of(op().kind) + " kernel writes a result with strides"};
         }

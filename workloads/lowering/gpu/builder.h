@@ -93,43 +93,12 @@ program::KernelLaunch launch_of(const kernels::GeneratedKernel& kernel,
                                 const std::vector<kernels::KernelArgument>& arguments);
 
 // One function per family, each in its own file. They throw Unsupported.
-void lower_matmul(GpuProgramBuilder& builder);
-void lower_elementwise(GpuProgramBuilder& builder);
-void lower_reduce(GpuProgramBuilder& builder);
-void lower_softmax(GpuProgramBuilder& builder);
-void lower_softmax_grad(GpuProgramBuilder& builder);
-void lower_cross_entropy(GpuProgramBuilder& builder);
-void lower_cross_entropy_grad(GpuProgramBuilder& builder);
-void lower_layer_norm(GpuProgramBuilder& builder);
-void lower_layer_norm_grad(GpuProgramBuilder& builder);
-void lower_rms_norm(GpuProgramBuilder& builder);
-void lower_rms_norm_grad(GpuProgramBuilder& builder);
-void lower_channel_norm(GpuProgramBuilder& builder);       ///< group and batch norm
-void lower_channel_norm_grad(GpuProgramBuilder& builder);  ///< group and batch norm
-void lower_dropout(GpuProgramBuilder& builder);
-void lower_quantise(GpuProgramBuilder& builder);
-void lower_top_k(GpuProgramBuilder& builder);
-void lower_expert_slots(GpuProgramBuilder& builder);
-void lower_cumulative_sum(GpuProgramBuilder& builder);
-void lower_attention(GpuProgramBuilder& builder);
+/// An op of each kind, lower_NAME.
+#define HEDDLE_ROW(kind, ...) void lower_##kind(GpuProgramBuilder& builder);
+HEDDLE_OP_KINDS(HEDDLE_ROW)
+#undef HEDDLE_ROW
 /// y = sum over the last axis of x0 * x1, for [batch, heads, sequence, head_dim] in 16 bits: the head of an
 /// attention gradient. False when the operands are of another kind.
 bool lower_row_products(GpuProgramBuilder& builder);
-void lower_attention_grad(GpuProgramBuilder& builder);
-void lower_convolution(GpuProgramBuilder& builder);
-void lower_convolution_data_grad(GpuProgramBuilder& builder);
-void lower_convolution_weight_grad(GpuProgramBuilder& builder);
-void lower_pooling(GpuProgramBuilder& builder);
-void lower_pooling_grad(GpuProgramBuilder& builder);
-void lower_lstm_cell(GpuProgramBuilder& builder);
-void lower_lstm_cell_grad(GpuProgramBuilder& builder);
-void lower_embedding(GpuProgramBuilder& builder);
-void lower_embedding_grad(GpuProgramBuilder& builder);
-void lower_copy(GpuProgramBuilder& builder);
-void lower_concat(GpuProgramBuilder& builder);
-void lower_fill(GpuProgramBuilder& builder);
-void lower_gather(GpuProgramBuilder& builder);
-void lower_scatter(GpuProgramBuilder& builder);
-void lower_random(GpuProgramBuilder& builder);
 
 }  // namespace heddle::lowering

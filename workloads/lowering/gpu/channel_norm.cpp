@@ -45,7 +45,7 @@ Channels channels_of(const GpuProgramBuilder& b, std::size_t input) {
     c.channels = x.shape[1];
     c.space = x.elements() / (c.batch * c.channels);
     c.across_batch = b.op().kind == OpKind::batch_norm || b.op().kind == OpKind::batch_norm_grad;
-    c.groups = c.across_batch ? 1 : b.op().integer("groups", 1);
+    c.groups = c.across_batch ? 1 : b.op().get(keys::group_norm.groups);
     return c;
 }
 
@@ -188,8 +188,6 @@ void one_launch(GpuProgramBuilder& b, const Channels& c, bool running,
     b.launch(kernels::generate_batch_norm(spec), {u32(c.channels), 1, 1}, arguments);
 }
 
-}  // namespace
-
 void lower_channel_norm(GpuProgramBuilder& b) {
     const Channels c = channels_of(b, 0);
     const bool running = b.has_input(4) && b.has_output(4);
@@ -197,8 +195,9 @@ void lower_channel_norm(GpuProgramBuilder& b) {
                                   rstd = statistic(b, "rstd", 2, c.sets());
     const auto size = static_cast<double>(c.set_size());
     std::vector<kernels::KernelArgument> arguments{
-        mean, rstd, kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5))),
-        kernels::f32_argument("momentum", static_cast<float>(b.op().real("momentum", 0.1))),
+        mean, rstd,
+        kernels::f32_argument("epsilon", static_cast<float>(b.op().get(keys::group_norm.epsilon))),
+        kernels::f32_argument("momentum", static_cast<float>(b.op().get(keys::batch_norm.momentum))),
         kernels::f32_argument("unbias", static_cast<float>(size / (size > 1 ? size - 1 : 1)))};
     if (running) {
         for (std::size_t i = 3; i < 5; ++i) {
@@ -311,6 +310,24 @@ void lower_channel_norm_grad(GpuProgramBuilder& b) {
          tensor_operand(b, 3, c.of_set()), tensor_operand(b, 4, c.of_channel()),
          f32_operand(totals[0], c.of_set()), f32_operand(totals[1], c.of_set())},
         {output_operand(b, 0)});
+}
+
+}  // namespace
+
+void lower_group_norm(GpuProgramBuilder& b) {
+    lower_channel_norm(b);
+}
+
+void lower_batch_norm(GpuProgramBuilder& b) {
+    lower_channel_norm(b);
+}
+
+void lower_group_norm_grad(GpuProgramBuilder& b) {
+    lower_channel_norm_grad(b);
+}
+
+void lower_batch_norm_grad(GpuProgramBuilder& b) {
+    lower_channel_norm_grad(b);
 }
 
 }  // namespace heddle::lowering

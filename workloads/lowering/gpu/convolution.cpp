@@ -102,8 +102,8 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
         throw Unsupported{"no convolution kernel for " + kernels::name_of(type) + " before Ampere"};
     const trace::ConvolutionSizes sizes = trace::convolution_sizes(b.trace(), b.op());
     kernels::ConvolutionGeometry geometry = geometry_of(sizes);
-    const bool tf32 =
-        type == ElementType::f32 && b.op().text("compute_type") == "tf32" && b.compute_capability() >= 80;
+    const bool tf32 = type == ElementType::f32 && b.op().get(keys::any.compute_type) == "tf32" &&
+                      b.compute_capability() >= 80;
     const std::uint32_t channels = geometry.channels,
                         padded = padded_channels(geometry, type, tf32, sizes.channels_last, pass);
     if (padded != 0) geometry.channels = padded;
@@ -111,8 +111,8 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
     if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) throw Unsupported{"a convolution of nothing"};
     kernels::ConvolutionChoice choice = kernels::choose_convolution(
         b.compute_capability(), b.target().sm_count, type, pass, sizes.channels_last, geometry, tf32);
-    kernels::take_library_tile(choice, geometry, b.op().integers("tile"), b.op().integer("stages", 0),
-                               b.op().integer("slices", 0), b.target().shared_bytes_per_cta);
+    kernels::take_library_tile(choice, geometry, b.op().get(keys::any.tile), b.op().get(keys::any.stages),
+                               b.op().get(keys::any.slices), b.target().shared_bytes_per_cta);
     choice.spec.output = kernel_type(b.output(0).type);
     if (choice.spec.output != type && choice.spec.output != ElementType::f32)
         throw Unsupported{"no convolution kernel with results of another type"};

@@ -92,14 +92,14 @@ void choose_form(kernels::ElementwiseSpec& spec, const trace::Op& op, std::int64
             return input.access == AccessPattern::contiguous || input.access == AccessPattern::scalar;
         });
     const bool small = elements < (std::int64_t{1} << 28);  // offsets in bytes are 32 bits, also of 16 bytes
-    const auto chunk = static_cast<std::uint32_t>(op.integer("chunk_elements", 0));
+    const auto chunk = static_cast<std::uint32_t>(op.get(keys::any.chunk_elements));
     if (chunk != 0 && plain && chunk % (spec.threads * spec.elements_per_thread) == 0) {
         spec.form = ElementwiseForm::chunks;
         spec.chunk_elements = chunk;
-    } else if (op.integer("casting", 0) != 0 && plain && small) {
+    } else if (op.get(keys::any.casting) != 0 && plain && small) {
         spec.form = ElementwiseForm::casting;
         spec.vector_width = 1;
-    } else if (op.integer("in_turn", 0) != 0) {
+    } else if (op.get(keys::any.in_turn) != 0) {
         spec.form = ElementwiseForm::in_turn;
     }
 }
@@ -140,10 +140,10 @@ kernels::GeneratedKernel generate(kernels::ElementwiseSpec& spec) {
 /// axes in that order; throws Unsupported when the results have gaps.
 void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64_t>& shape,
                               std::vector<ElementwiseOperand>& inputs) {
-    const std::vector<std::int64_t> strides = b.op().integers("output0_strides");
+    const std::vector<std::int64_t> strides = b.op().strides("output0");
     if (strides.empty() || is_dense(shape, strides)) return b.require_dense_outputs();
     for (std::size_t i = 1; i < b.op().outputs.size(); ++i) {
-        if (b.op().integers("output" + std::to_string(i) + "_strides") != strides) {
+        if (b.op().strides("output" + std::to_string(i)) != strides) {
             throw Unsupported{"no elementwise kernel writes results with different strides"};
         }
     }
@@ -186,7 +186,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
     const trace::Op& op = b.op();
     // A recorded kernel with offset calculators reads all its operands that way; one that is vectorised,
     // none.
-    const bool force_strided = op.integer("strided", 0) != 0;
+    const bool force_strided = op.get(keys::any.strided) != 0;
     kernels::ElementwiseSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.expression = expression;
@@ -199,7 +199,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
             pattern.access = AccessPattern::strided;
         }
         // elementwise_kernel calculates offsets of operands with one element too.
-        if (pattern.access == AccessPattern::scalar && force_strided && op.integer("in_turn", 0) != 0 &&
+        if (pattern.access == AccessPattern::scalar && force_strided && op.get(keys::any.in_turn) != 0 &&
             shape.size() > 1) {
             pattern.access = AccessPattern::strided;
         }
@@ -216,14 +216,14 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
         offsets.push_back(output.pointer.byte_offset);
     }
     spec.dimensions = any_strided ? static_cast<unsigned>(shape.size()) : 1;
-    const auto wished = static_cast<unsigned>(op.integer("vector_width", 8));
+    const auto wished = static_cast<unsigned>(op.get(keys::any.vector_width, 8));
     unsigned width = 1;
     while (width * 2 <= wished && width < 8) width *= 2;
     spec.vector_width = any_strided ? 1 : vector_width_for(spec, elements, columns, offsets, width);
-    const auto per_thread = static_cast<unsigned>(op.integer("elements_per_thread", 4));
+    const auto per_thread = static_cast<unsigned>(op.get(keys::any.elements_per_thread, 4));
     spec.elements_per_thread =
         std::max(spec.vector_width, per_thread / spec.vector_width * spec.vector_width);
-    spec.threads = static_cast<unsigned>(op.integer("threads", 128));
+    spec.threads = static_cast<unsigned>(op.get(keys::any.threads, 128));
     if (spec.threads < 32 || spec.threads > 1024 || spec.threads % 32 != 0) spec.threads = 128;
     choose_form(spec, op, elements);
 
@@ -285,7 +285,7 @@ ElementwiseOperand output_operand(const GpuProgramBuilder& b, std::size_t i) {
 
 void lower_elementwise(GpuProgramBuilder& b) {
     std::vector<std::int64_t> shape = b.output(0).shape;
-    const expression::Expression expression = expression::parse(b.op().text("expression"));
+    const expression::Expression expression = expression::parse(b.op().get(keys::elementwise.expression));
     std::vector<ElementwiseOperand> inputs, outputs;
     for (std::size_t i = 0; i < b.op().inputs.size(); ++i) {
         if (i >= expression.input_count) continue;
@@ -293,7 +293,7 @@ void lower_elementwise(GpuProgramBuilder& b) {
     }
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i) outputs.push_back(output_operand(b, i));
     walk_in_order_of_outputs(b, shape, inputs);
-    launch_elementwise(b, expression, b.op().reals("scalars"), shape, inputs, outputs);
+    launch_elementwise(b, expression, b.op().get(keys::elementwise.scalars), shape, inputs, outputs);
 }
 
 namespace {
@@ -304,7 +304,7 @@ namespace {
 bool lower_change_of_layout(GpuProgramBuilder& b, const std::vector<std::int64_t>& permutation) {
     const trace::Tensor& x = b.input(0);
     const std::size_t rank = permutation.size();
-    if (b.op().integer("tiles", 0) == 0 || rank < 3 || rank != x.shape.size() || permutation[0] != 0 ||
+    if (b.op().get(keys::copy.tiles) == 0 || rank < 3 || rank != x.shape.size() || permutation[0] != 0 ||
         x.type != b.output(0).type || !b.input_strides(0).empty())
         return false;
     const bool to_last = permutation.back() == 1;
@@ -333,7 +333,7 @@ bool lower_change_of_layout(GpuProgramBuilder& b, const std::vector<std::int64_t
 void lower_copy(GpuProgramBuilder& b) {
     const trace::Tensor& x = b.input(0);
     std::vector<std::int64_t> shape = b.output(0).shape;
-    const std::vector<std::int64_t> permutation = b.op().integers("permutation");
+    const std::vector<std::int64_t> permutation = b.op().get(keys::copy.permutation);
     if (lower_change_of_layout(b, permutation)) return;
     ElementwiseOperand operand;
     if (!permutation.empty()) {
@@ -359,7 +359,7 @@ void lower_copy(GpuProgramBuilder& b) {
 
 void lower_fill(GpuProgramBuilder& b) {
     b.require_dense_outputs();
-    const double value = b.op().real("value", 0), step = b.op().real("step", 0);
+    const double value = b.op().get(keys::fill.value), step = b.op().get(keys::fill.step);
     const expression::Expression expression =
         expression::parse(step == 0 ? "y0 = s0" : "y0 = s0 + s1 * position");
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i) {
@@ -374,13 +374,14 @@ void lower_fill(GpuProgramBuilder& b) {
 void lower_random(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     const trace::Op& op = b.op();
-    const std::string uniform = "s0 + (s1 - s0) * random(" + std::to_string(op.integer("stream", 0)) + ")";
-    const bool integers = op.text("distribution", "uniform") == "integer";
+    const std::string uniform =
+        "s0 + (s1 - s0) * random(" + std::to_string(op.get(keys::random.stream)) + ")";
+    const bool integers = op.get(keys::random.distribution) == "integer";
     const expression::Expression expression =
         expression::parse(integers ? "y0 = floor(" + uniform + ")" : "y0 = " + uniform);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-        launch_elementwise(b, expression, {op.real("low", 0), op.real("high", 1)}, b.output(i).shape, {},
-                           {output_operand(b, i)});
+        launch_elementwise(b, expression, {op.get(keys::random.low), op.get(keys::random.high)},
+                           b.output(i).shape, {}, {output_operand(b, i)});
     }
 }
 

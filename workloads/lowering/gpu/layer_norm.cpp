@@ -84,7 +84,7 @@ void lower_compiled_layer_norm(GpuProgramBuilder& b) {
         throw Unsupported{"no compiled layer norm kernel for rows of 1,024 columns or fewer"};
     std::vector<kernels::KernelArgument> arguments{
         b.output_pointer("y", 0), b.input_pointer("x", 0), kernels::integer_argument("rows", r.rows),
-        kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5)))};
+        kernels::f32_argument("epsilon", static_cast<float>(b.op().get(keys::layer_norm.epsilon)))};
     if (spec.weights) {
         spec.weight = kernel_type(b.input(1).type);
         arguments.push_back(b.input_pointer("gamma", 1));
@@ -106,7 +106,7 @@ kernels::TorchLayerNormSpec torch_spec(const GpuProgramBuilder& b, std::size_t x
 
 /// As PyTorch's eager mode does it; false where its kernel is another one.
 bool lower_torch_layer_norm(GpuProgramBuilder& b) {
-    if (b.op().integer("eager", 0) == 0 || !b.has_input(2) || b.input(1).type != b.input(2).type ||
+    if (b.op().get(keys::any.eager) == 0 || !b.has_input(2) || b.input(1).type != b.input(2).type ||
         b.input(0).type != b.output(0).type)
         return false;
     const Rows r = rows_of(b, 0, kMostInPieces);
@@ -115,14 +115,14 @@ bool lower_torch_layer_norm(GpuProgramBuilder& b) {
     b.launch(kernels::generate_torch_layer_norm(spec), {r.rows, 1, 1},
              {b.output_pointer("y", 0), statistic(b, "mean", 1, r.rows), statistic(b, "rstd", 2, r.rows),
               b.input_pointer("x", 0), b.input_pointer("gamma", 1), b.input_pointer("beta", 2),
-              kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5)))});
+              kernels::f32_argument("epsilon", static_cast<float>(b.op().get(keys::layer_norm.epsilon)))});
     return true;
 }
 
 bool lower_torch_layer_norm_grad(GpuProgramBuilder& b) {
     constexpr std::uint32_t kFewestRows = 128;     // fewer have another kernel
     constexpr std::uint32_t kMostWide = 1u << 16;  // rows lie at constant offsets from each other
-    if (b.op().integer("eager", 0) == 0 || !b.has_output(2) || b.input(0).type != b.input(1).type ||
+    if (b.op().get(keys::any.eager) == 0 || !b.has_output(2) || b.input(0).type != b.input(1).type ||
         b.input(1).type != b.output(0).type || b.output(1).type != b.input(4).type ||
         b.output(2).type != b.input(4).type)
         return false;
@@ -143,7 +143,7 @@ bool lower_torch_layer_norm_grad(GpuProgramBuilder& b) {
 }  // namespace
 
 void lower_layer_norm(GpuProgramBuilder& b) {
-    if (b.op().integer("compiled", 0) != 0) return lower_compiled_layer_norm(b);
+    if (b.op().get(keys::layer_norm.compiled) != 0) return lower_compiled_layer_norm(b);
     if (lower_torch_layer_norm(b)) return;
     if (!b.has_input(2)) throw Unsupported{"no layer norm kernel without gamma and beta"};
     const Rows r = rows_of(b, 0);
@@ -160,7 +160,7 @@ void lower_layer_norm(GpuProgramBuilder& b) {
              {b.output_pointer("y", 0), statistic(b, "mean", 1, r.rows), statistic(b, "rstd", 2, r.rows),
               b.input_pointer("x", 0), b.input_pointer("gamma", 1), b.input_pointer("beta", 2),
               kernels::integer_argument("rows", r.rows),
-              kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5)))});
+              kernels::f32_argument("epsilon", static_cast<float>(b.op().get(keys::layer_norm.epsilon)))});
 }
 
 void lower_layer_norm_grad(GpuProgramBuilder& b) {
@@ -213,7 +213,7 @@ void lower_rms_norm(GpuProgramBuilder& b) {
     b.launch(kernels::generate_layer_norm(spec), kernels::layer_norm_grid(spec, r.rows),
              {b.output_pointer("y", 0), statistic(b, "rstd", 1, r.rows), b.input_pointer("x", 0),
               b.input_pointer("gamma", 1), kernels::integer_argument("rows", r.rows),
-              kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5)))});
+              kernels::f32_argument("epsilon", static_cast<float>(b.op().get(keys::layer_norm.epsilon)))});
 }
 
 void lower_rms_norm_grad(GpuProgramBuilder& b) {

@@ -24,15 +24,15 @@ unsigned most_tensors(std::size_t operands) {
 }
 
 bool is_sum_of_squares(const trace::Op& op) {
-    return op.kind == trace::OpKind::reduce && op.text("reduction") == "sum" &&
-           op.text("expression") == "y0 = x0 * x0";
+    return op.kind == trace::OpKind::reduce && op.get(keys::reduce.reduction) == "sum" &&
+           op.get(keys::reduce.expression) == "y0 = x0 * x0";
 }
 
 bool has_strides(const trace::Op& op) {
     for (std::size_t i = 0; i < op.inputs.size(); ++i)
-        if (!op.integers("input" + std::to_string(i) + "_strides").empty()) return true;
+        if (!op.strides("input" + std::to_string(i)).empty()) return true;
     for (std::size_t i = 0; i < op.outputs.size(); ++i)
-        if (!op.integers("output" + std::to_string(i) + "_strides").empty()) return true;
+        if (!op.strides("output" + std::to_string(i)).empty()) return true;
     return false;
 }
 
@@ -42,7 +42,7 @@ bool is_scalar(const trace::Trace& trace, const trace::Op& op, std::size_t input
 
 /// Whether an op may be one of several in a launch at all.
 bool may_be_listed(const trace::Trace& trace, const trace::Op& op) {
-    if (op.integer("list", 0) == 0 || has_strides(op) || op.outputs.empty()) return false;
+    if (op.get(keys::any.list) == 0 || has_strides(op) || op.outputs.empty()) return false;
     if (op.kind == trace::OpKind::reduce)
         return is_sum_of_squares(op) && op.outputs.size() == 1 &&
                trace.tensor(op.outputs[0]).elements() == 1 &&
@@ -65,8 +65,9 @@ bool same_types(const trace::Trace& trace, const std::vector<trace::TensorId>& a
 }
 
 bool go_together(const trace::Trace& trace, const trace::Op& a, const trace::Op& b) {
-    if (a.kind != b.kind || a.integer("list", 0) != b.integer("list", 0) || !trace::are_in_one_turn(a, b) ||
-        a.text("expression") != b.text("expression") || a.reals("scalars") != b.reals("scalars") ||
+    if (a.kind != b.kind || a.get(keys::any.list) != b.get(keys::any.list) || !trace::are_in_one_turn(a, b) ||
+        a.get(keys::elementwise.expression) != b.get(keys::elementwise.expression) ||
+        a.get(keys::elementwise.scalars) != b.get(keys::elementwise.scalars) ||
         !same_types(trace, a.inputs, b.inputs) || !same_types(trace, a.outputs, b.outputs))
         return false;
     // Of a tensor of one element, the head of the list says which operands are scalars.
@@ -112,9 +113,9 @@ std::vector<std::vector<trace::OpId>> by_vectors(const GpuProgramBuilder& b, tra
         const trace::Op& op = b.trace().ops[id];
         bool whole = b.trace().tensor(op.inputs[0]).elements() % 4 == 0;
         for (std::size_t i = 0; i < op.inputs.size(); ++i)
-            whole = whole && op.integer("input" + std::to_string(i) + "_offset", 0) % 4 == 0;
+            whole = whole && op.offset("input" + std::to_string(i)) % 4 == 0;
         for (std::size_t i = 0; i < op.outputs.size() && op.kind == trace::OpKind::elementwise; ++i)
-            whole = whole && op.integer("output" + std::to_string(i) + "_offset", 0) % 4 == 0;
+            whole = whole && op.offset("output" + std::to_string(i)) % 4 == 0;
         parts[whole ? 0 : 1].push_back(id);
     }
     return parts;
@@ -141,7 +142,7 @@ void lower_elementwise_list(GpuProgramBuilder& b, trace::OpId first, std::size_t
     const trace::Op op = b.op();
     kernels::MultiTensorSpec spec;
     spec.compute_capability = b.compute_capability();
-    spec.expression = expression::parse(op.text("expression"));
+    spec.expression = expression::parse(op.get(keys::elementwise.expression));
     std::size_t operands = op.outputs.size();
     for (std::size_t i = 0; i < op.inputs.size() && i < spec.expression.input_count; ++i) {
         spec.inputs.push_back(kernel_type(b.input(i).type));
@@ -157,7 +158,7 @@ void lower_elementwise_list(GpuProgramBuilder& b, trace::OpId first, std::size_t
         for (const kernels::ElementType type : *types)
             if (type == kernels::ElementType::f64 || kernels::is_integer(type))
                 throw Unsupported{"lists are computed in f32"};
-    const std::vector<double> scalars = op.reals("scalars");
+    const std::vector<double> scalars = op.get(keys::elementwise.scalars);
     if (scalars.size() < spec.expression.scalar_count)
         throw Unsupported{"the expression names scalars that the op does not give"};
     const std::vector<std::vector<trace::OpId>> groups = by_vectors(b, first, count);

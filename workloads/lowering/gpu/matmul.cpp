@@ -43,8 +43,8 @@ Product product_of(const GpuProgramBuilder& b) {
     const trace::Op& op = b.op();
     const trace::Tensor &a = b.input(0), &y = b.output(0);
     Product p;
-    p.transpose_a = op.integer("transpose_a", 0) != 0;
-    p.transpose_b = op.integer("transpose_b", 0) != 0;
+    p.transpose_a = op.get(keys::matmul.transpose_a) != 0;
+    p.transpose_b = op.get(keys::matmul.transpose_b) != 0;
     p.m = static_cast<std::uint32_t>(y.shape[y.shape.size() - 2]);
     p.n = static_cast<std::uint32_t>(y.shape.back());
     p.k = static_cast<std::uint32_t>(a.shape[a.shape.size() - (p.transpose_a ? 2 : 1)]);
@@ -86,7 +86,7 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
     Epilogue epilogue;
     epilogue.spec.output = kernel_type(b.output(0).type);
     std::uint64_t ldc = 0;
-    std::string text = op.text("epilogue");
+    std::string text = op.get(keys::matmul.epilogue);
     if (text.empty() && b.has_input(2)) text = "y0 = x0 + x1";
     if (text.empty()) {
         epilogue.spec.vector_width = common_width(16 / kernels::bytes_of(epilogue.spec.output), {p.n});
@@ -126,7 +126,7 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
         epilogue.spec.auxiliary = kernel_type(b.output(1).type);
         epilogue.arguments.push_back(b.output_pointer("auxiliary", 1));
     }
-    const std::vector<double> scalars = op.reals("scalars");
+    const std::vector<double> scalars = op.get(keys::matmul.scalars);
     for (std::size_t i = 0; i < scalars.size(); ++i) {
         const std::string name = "s" + std::to_string(i);
         epilogue.arguments.push_back(epilogue.spec.output == kernels::ElementType::f64
@@ -176,7 +176,7 @@ void transpose_operands(GpuProgramBuilder& b, Product& p, kernels::ElementType t
 /// Tile of the recorded kernel, when the trace carries one. Names of libraries that think in columns, and
 /// these are the ones that are recorded, begin with the extent along our n.
 std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
-    const std::vector<std::int64_t> tile = b.op().integers("tile");
+    const std::vector<std::int64_t> tile = b.op().get(keys::any.tile);
     if (tile.size() != 3) return std::nullopt;
     kernels::GemmTile result;
     unsigned* const extents[] = {&result.n, &result.m, &result.k};
@@ -192,12 +192,13 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
                const Product& p, const kernels::GemmAlignment& alignment) {
     const kernels::ElementType type = kernel_type(b.input(0).type);
     if (choice.wgmma) {
-        const std::vector<kernels::GemmChoice> candidates = kernels::gemm_candidates(
-            {p.m, p.n, p.k, p.batch, b.op().text("compute_type") == "tf32"}, type, b.target(), alignment);
+        const std::vector<kernels::GemmChoice> candidates =
+            kernels::gemm_candidates({p.m, p.n, p.k, p.batch, b.op().get(keys::any.compute_type) == "tf32"},
+                                     type, b.target(), alignment);
         for (const kernels::GemmChoice& candidate : candidates) {
             if (!candidate.wgmma || candidate.tile.m != tile.m || candidate.tile.n != tile.n) continue;
             choice = candidate;
-            const std::int64_t warpgroups = b.op().integer("warpgroups", 0);
+            const std::int64_t warpgroups = b.op().get(keys::any.warpgroups);
             if (warpgroups > 0 && warpgroups <= 4)
                 kernels::take_warpgroups(choice, static_cast<unsigned>(warpgroups), type, b.target());
             return;
@@ -214,7 +215,7 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
     choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target(), type, alignment);
     kernels::GemmTile staged = choice.tile;
     staged.stages = static_cast<unsigned>(
-        std::clamp<std::int64_t>(b.op().integer("stages", 0), 0, kernels::kMostRingStages));
+        std::clamp<std::int64_t>(b.op().get(keys::any.stages), 0, kernels::kMostRingStages));
     if (staged.stages >= 2 &&
         kernels::gemm_mma_shared_bytes(staged, bytes) <= b.target().shared_bytes_per_cta)
         choice.tile = staged;
@@ -224,7 +225,7 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
 
 /// The same for kernels on the CUDA cores, whose names have no k: ampere_sgemm_128x64_nn.
 void take_simt_tile(kernels::GemmChoice& choice, const GpuProgramBuilder& b, const Product& p) {
-    const std::vector<std::int64_t> tile = b.op().integers("tile");
+    const std::vector<std::int64_t> tile = b.op().get(keys::any.tile);
     const auto fits = [](std::int64_t extent) { return extent == 32 || extent == 64 || extent == 128; };
     // "sliced" ones divide k among the warps of a CTA.
     if (choice.tensor_cores || choice.wgmma || choice.gemv_warps != 0 || tile.size() != 2 || !fits(tile[0]) ||
@@ -305,7 +306,7 @@ kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p
     alignment.k_contiguous = !p.transpose_a && p.transpose_b;
     alignment.tensor_store = aligned(b.output_pointer("d", 0), output, {p.n, p.stride_d});
     const unsigned widest = 16 / kernels::bytes_of(type);
-    const std::int64_t recorded = b.op().integer("copy_elements", 0);
+    const std::int64_t recorded = b.op().get(keys::any.copy_elements);
     if (recorded <= 0)
         return kernels::with_one_alignment(alignment, type, tf32, common_width(widest, {p.n, p.stride_d}));
     const auto most = static_cast<unsigned>(std::min<std::int64_t>(recorded, widest));
@@ -413,7 +414,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     b.require_dense_input(0);
     b.require_dense_input(1);
-    const bool tf32 = b.op().text("compute_type") == "tf32";
+    const bool tf32 = b.op().get(keys::any.compute_type) == "tf32";
     Product p = product_of(b);
     const kernels::ElementType type = kernel_type(b.input(0).type);
     const bool mixed = kernel_type(b.input(1).type) != type;
@@ -431,7 +432,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     const std::optional<kernels::GemmTile> tile = recorded_tile(b);
     if (tile && !b.pick_gemm()) take_tile(choice, *tile, b, p, alignment);
     if (!b.pick_gemm()) take_simt_tile(choice, b, p);
-    if (!b.pick_gemm()) take_slices(choice, b.op().integer("slices", 0), p);
+    if (!b.pick_gemm()) take_slices(choice, b.op().get(keys::any.slices), p);
 
     const bool split = choice.splits > 1;
     const kernels::ElementType accumulator =

@@ -27,8 +27,9 @@ struct Extents {
 
 Extents extents_of(const GpuProgramBuilder& b) {
     const std::vector<std::int64_t>& shape = b.input(0).shape;
-    std::vector<bool> reduced(shape.size(), !b.op().attributes.contains("axes"));
-    for (const std::int64_t axis : b.op().integers("axes")) reduced.at(static_cast<std::size_t>(axis)) = true;
+    std::vector<bool> reduced(shape.size(), !b.op().has(keys::reduce.axes));
+    for (const std::int64_t axis : b.op().get(keys::reduce.axes))
+        reduced.at(static_cast<std::size_t>(axis)) = true;
     Extents e;
     std::int64_t* const parts[] = {&e.outer, &e.reduced, &e.inner, &e.trailing};
     std::size_t part = 0;  // kept and reduced by turns
@@ -59,13 +60,14 @@ struct Source {
 };
 
 Source source_of(GpuProgramBuilder& b, std::size_t result) {
-    const std::string text = b.op().text("expression", "y0 = x0");
+    const std::string text = b.op().get(keys::reduce.expression, "y0 = x0");
     expression::Expression expression = expression::parse(text);
     // One result of the expression at a time.
     expression.outputs = {expression.outputs.at(result)};
     const auto node_at = [&](int i) { return &expression.nodes[static_cast<std::size_t>(i)]; };
     const expression::Node* node = node_at(expression.outputs[0]);
-    const bool squared = node->op == expression::Operator::multiply && b.op().text("reduction") == "sum" &&
+    const bool squared = node->op == expression::Operator::multiply &&
+                         b.op().get(keys::reduce.reduction) == "sum" &&
                          node_at(node->a)->op == expression::Operator::input &&
                          node_at(node->b)->op == expression::Operator::input &&
                          node_at(node->a)->index == node_at(node->b)->index;
@@ -80,7 +82,7 @@ Source source_of(GpuProgramBuilder& b, std::size_t result) {
     std::vector<ElementwiseOperand> inputs;
     for (std::size_t i = 0; i < expression.input_count; ++i) inputs.push_back(input_operand(b, i, shape));
     const ElementwiseOperand output{trace::ElementType::f32, kernels::pointer_argument("", workspace), {}};
-    launch_elementwise(b, expression, b.op().reals("scalars"), shape, inputs, {output});
+    launch_elementwise(b, expression, b.op().get(keys::reduce.scalars), shape, inputs, {output});
     return {kernels::pointer_argument("x", workspace), ElementType::f32};
 }
 
@@ -99,7 +101,7 @@ void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument
     spec.output = pass.output;
     spec.vector_width = width_for(pass.input, columns, elements, x.byte_offset);
     spec.warp_per_row = columns <= 1024 && rows >= 64;
-    if (b.op().integer("chunk_elements", 0) != 0) spec.threads = 512;
+    if (b.op().get(keys::any.chunk_elements) != 0) spec.threads = 512;
     x.parameter = "x";
     y.parameter = "y";
     b.launch(kernels::generate_reduce_rows(spec),
@@ -145,7 +147,7 @@ void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgum
 /// A recorded reduce_kernel<threads, width> of PyTorch over leading axes, as its setReduceConfig spreads it.
 bool lower_torch_columns(GpuProgramBuilder& b, const Pass& pass, const kernels::KernelArgument& source,
                          const kernels::KernelArgument& y, std::int64_t rows, std::int64_t columns) {
-    const std::int64_t threads = b.op().integer("threads", 0), width = b.op().integer("vector_width", 1);
+    const std::int64_t threads = b.op().get(keys::any.threads), width = b.op().get(keys::any.vector_width, 1);
     if (threads < 32 || threads > 1024 || !std::has_single_bit(static_cast<std::uint64_t>(threads)) ||
         (width != 1 && width != 2 && width != 4) ||
         width > width_for(pass.input, columns, rows * columns, source.byte_offset))
@@ -178,7 +180,7 @@ bool lower_torch_columns(GpuProgramBuilder& b, const Pass& pass, const kernels::
             b.workspace("semaphores of reductions", std::uint64_t{plan.ctas_wide} * 4);
         b.steer_by_buffer(semaphores, 4, 0, 1);  // 0
         // The call clears them first; where that was recorded as a part of it, so here.
-        if (b.op().integer("kernels", 1) > 1)
+        if (b.op().get(keys::any.kernels) > 1)
             launch_elementwise(b, expression::parse("y0 = 0"), {}, {plan.ctas_wide}, {},
                                {{trace::ElementType::i32, kernels::pointer_argument("", semaphores), {}}});
         arguments.push_back(kernels::pointer_argument("partial", partial));
@@ -198,7 +200,7 @@ void lower_position(GpuProgramBuilder& b) {
     const Extents e = extents_of(b);
     if (e.inner > 1 || e.apart())
         throw Unsupported{"no kernel for the position of an extremum along a leading axis"};
-    const std::string name = b.op().text("reduction");
+    const std::string name = b.op().get(keys::reduce.reduction);
     if (name != "max" && name != "min") throw Unsupported{"a " + name + " has no position"};
     if (b.op().outputs.size() != 2) throw Unsupported{"no kernel for the positions of several extrema"};
     const Source source = source_of(b, 0);
@@ -217,8 +219,8 @@ void lower_position(GpuProgramBuilder& b) {
 
 /// Sums over leading axes, one CTA for each column.
 bool lower_column_alone(GpuProgramBuilder& b) {
-    const std::string name = b.op().text("reduction");
-    if (b.op().integer("column_alone", 0) == 0 || (name != "sum" && name != "mean") ||
+    const std::string name = b.op().get(keys::reduce.reduction);
+    if (b.op().get(keys::reduce.column_alone) == 0 || (name != "sum" && name != "mean") ||
         b.op().outputs.size() != 1)
         return false;
     const Extents e = extents_of(b);
@@ -240,8 +242,8 @@ bool lower_column_alone(GpuProgramBuilder& b) {
 
 /// Two sums over rows of one shape in one launch: how a layer norm's parameter gradients are finished.
 bool lower_pair(GpuProgramBuilder& b) {
-    if (b.op().outputs.size() != 2 || b.op().text("reduction") != "sum" ||
-        b.op().text("expression") != "y0 = x0; y1 = x1")
+    if (b.op().outputs.size() != 2 || b.op().get(keys::reduce.reduction) != "sum" ||
+        b.op().get(keys::reduce.expression) != "y0 = x0; y1 = x1")
         return false;
     const Extents e = extents_of(b);
     if (e.inner == 1 || e.reduced > 4096 || e.middle() || e.apart()) return false;
@@ -321,7 +323,7 @@ void lower_apart(GpuProgramBuilder& b, const Pass& pass, const kernels::KernelAr
 }
 
 void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
-    const std::string name = b.op().text("reduction");
+    const std::string name = b.op().get(keys::reduce.reduction);
     const bool norm = name == "norm2";
     const Extents e = extents_of(b);
     const Source source = source_of(b, result);
@@ -342,7 +344,7 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
     } else if (e.outer == 1 && e.reduced > 16384) {
         const std::int64_t chunk = (e.reduced + 4 * b.target().sm_count - 1) / (4 * b.target().sm_count);
         // A recorded kernel over lists of tensors gives each CTA a chunk.
-        const std::int64_t recorded = b.op().integer("chunk_elements", 0);
+        const std::int64_t recorded = b.op().get(keys::any.chunk_elements);
         const std::int64_t columns =
             recorded > 0 ? recorded : std::max<std::int64_t>(4096, (chunk + 7) / 8 * 8);
         const std::int64_t rows = (e.reduced + columns - 1) / columns;
@@ -373,17 +375,18 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
 void lower_reduce(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     // A recorded kernel may clear an accumulator in passing.
-    if (const std::int64_t cleared = b.op().integer("clears_bytes", 0); cleared > 0) {
+    if (const std::int64_t cleared = b.op().get(keys::reduce.clears_bytes); cleared > 0) {
         const program::BufferId buffer = b.workspace("attention dq", static_cast<std::uint64_t>(cleared));
         launch_elementwise(b, expression::parse("y0 = 0"), {}, {cleared / 4}, {},
                            {{trace::ElementType::f32, kernels::pointer_argument("", buffer), {}}});
     }
-    if (b.op().text("reduction") == "sum" && b.op().text("expression") == "y0 = x0 * x1" &&
-        b.op().integers("axes") == std::vector<std::int64_t>{3} && lower_row_products(b)) {
+    if (b.op().get(keys::reduce.reduction) == "sum" &&
+        b.op().get(keys::reduce.expression) == "y0 = x0 * x1" &&
+        b.op().get(keys::reduce.axes) == std::vector<std::int64_t>{3} && lower_row_products(b)) {
         return;
     }
-    const std::string name = b.op().text("reduction");
-    const bool position = b.op().integer("argument", 0) != 0;
+    const std::string name = b.op().get(keys::reduce.reduction);
+    const bool position = b.op().get(keys::reduce.argument) != 0;
     if (name != "norm2" && name != "sum" && name != "mean" && name != "max" && name != "min")
         throw Unsupported{"no reduction kernel for " + name};
     if (b.input(0).elements() >= (std::int64_t{1} << 31))

@@ -99,7 +99,7 @@ void index_by_input(const GpuProgramBuilder& b, std::size_t i, RowsByIndex& r) {
 /// The `count` index tensors from input 1 on, which replace the leading axes of input 0: one flat index into
 /// the tensor seen as [product of these axes, rest].
 void index_leading_axes(GpuProgramBuilder& b, std::size_t count, RowsByIndex& r) {
-    if (b.op().integer("axis", 0) != 0 || b.op().integer("along", 0) != 0) {
+    if (b.op().get(keys::gather.axis) != 0 || b.op().get(keys::gather.along) != 0) {
         throw Unsupported{"no " + trace::name_of(b.op().kind) + " kernel along an inner axis"};
     }
     const std::vector<std::int64_t>& shape = b.input(0).shape;
@@ -152,7 +152,8 @@ void lower_embedding(GpuProgramBuilder& b) {
     r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
     r.columns = static_cast<std::uint32_t>(b.input(0).shape[1]);
     index_by_input(b, 1, r);
-    if (b.op().integer("one_by_one", 0) != 0 && r.x_type == r.y_type) return launch_elements_by_index(b, r);
+    if (b.op().get(keys::embedding.one_by_one) != 0 && r.x_type == r.y_type)
+        return launch_elements_by_index(b, r);
     launch_rows_by_index(b, r);
 }
 
@@ -181,9 +182,9 @@ void lower_embedding_grad(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     b.require_dense_input(0);
     const trace::Tensor& table = b.output(0);
-    if (b.op().integer("in_order", 0) != 0 && table.elements() > 0 && b.input(1).elements() > 0) {
+    if (b.op().get(keys::embedding.in_order) != 0 && table.elements() > 0 && b.input(1).elements() > 0) {
         b.require_dense_input(1);
-        if (b.op().integer("accumulate", 0) == 0)
+        if (b.op().get(keys::embedding.accumulate) == 0)
             launch_elementwise(b, expression::parse("y0 = 0"), {}, table.shape, {}, {output_operand(b, 0)});
         return embedding_sums_in_order(b);
     }
@@ -226,7 +227,7 @@ void lower_scatter(GpuProgramBuilder& b) {
     b.require_dense_input(0);
     const std::size_t updates = b.op().inputs.size() - 1;
     b.require_dense_input(updates);
-    const bool accumulate = b.op().integer("accumulate", 0) != 0;
+    const bool accumulate = b.op().get(keys::scatter.accumulate) != 0;
     // Where no atomic addition to the type exists, sums are made in f32 and rounded at the end.
     const bool direct =
         !accumulate || kernels::adds_atomically(kernel_type(b.output(0).type), b.compute_capability());
@@ -315,7 +316,7 @@ void launch_concat(GpuProgramBuilder& b, std::size_t axis) {
 void lower_concat(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     const trace::Tensor& y = b.output(0);
-    const auto axis = static_cast<std::size_t>(b.op().integer("axis", 0));
+    const auto axis = static_cast<std::size_t>(b.op().get(keys::concat.axis));
     if (y.elements() == 0) return;
     bool alike = y.elements() < (std::int64_t{1} << 31) && y.shape.size() <= kMostConcatAxes;
     for (std::size_t i = 0; i < b.op().inputs.size(); ++i) {

@@ -32,9 +32,9 @@ void lower_dropout(GpuProgramBuilder& b) {
     spec.mask = b.has_output(1);
     if (spec.mask && trace::bytes_of(b.output(1).type) != 1)
         throw Unsupported{"no dropout kernel with a mask of " + trace::name_of(b.output(1).type)};
-    const double probability = b.op().real("probability", 0.5);
-    const auto seed = static_cast<std::uint64_t>(b.op().integer("seed", 0)),
-               offset = static_cast<std::uint64_t>(b.op().integer("offset", 0));
+    const double probability = b.op().get(keys::dropout.probability);
+    const auto seed = static_cast<std::uint64_t>(b.op().get(keys::dropout.seed)),
+               offset = static_cast<std::uint64_t>(b.op().get(keys::dropout.offset));
     std::vector<kernels::KernelArgument> arguments{
         b.output_pointer("y", 0),
         b.input_pointer("x", 0),
@@ -106,7 +106,8 @@ void lower_expert_slots(GpuProgramBuilder& b) {
     if (rows == 0) return;
     if (b.input(0).type != trace::ElementType::i32 || b.output(0).type != trace::ElementType::i32)
         throw Unsupported{"no kernel for slots of experts that are not i32"};
-    const std::int64_t experts = b.op().integer("experts", 1), capacity = b.op().integer("capacity", 1);
+    const std::int64_t experts = b.op().get(keys::expert_slots.experts, 1),
+                       capacity = b.op().get(keys::expert_slots.capacity, 1);
     if (experts * capacity >= (std::int64_t{1} << 31))
         throw Unsupported{"no kernel for 2^31 slots of experts or more"};
     kernels::ExpertSlotsSpec spec;
@@ -124,13 +125,13 @@ void lower_cumulative_sum(GpuProgramBuilder& b) {
     const std::uint32_t elements = elements_of(b);
     if (elements == 0) return;
     const auto& shape = b.input(0).shape;
-    const trace::AlongAxis along =
-        trace::along_axis(shape, b.op().integer("axis", static_cast<std::int64_t>(shape.size()) - 1));
+    const trace::AlongAxis along = trace::along_axis(
+        shape, b.op().get(keys::cumulative_sum.axis, static_cast<std::int64_t>(shape.size()) - 1));
     kernels::CumulativeSumSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.x = kernel_type(b.input(0).type);
     spec.y = kernel_type(b.output(0).type);
-    spec.reverse = b.op().integer("reverse", 0) != 0;
+    spec.reverse = b.op().get(keys::cumulative_sum.reverse) != 0;
     spec.rows = along.inner == 1;
     const auto extent = static_cast<std::uint32_t>(along.extent),
                inner = static_cast<std::uint32_t>(along.inner), lines = elements / extent;

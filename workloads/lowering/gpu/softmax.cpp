@@ -54,7 +54,7 @@ kernels::SoftmaxSpec softmax_spec(const GpuProgramBuilder& b, const Rows& r) {
 bool lower_along_inner_axis(GpuProgramBuilder& b, bool gradient) {
     const trace::Shape& shape = b.input(0).shape;
     const std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
-    const trace::AlongAxis along = trace::along_axis(shape, b.op().integer("axis", last));
+    const trace::AlongAxis along = trace::along_axis(shape, b.op().get(keys::softmax.axis, last));
     if (along.inner == 1 || b.input(0).elements() == 0) return false;
     const auto extent = static_cast<std::uint32_t>(along.extent),
                columns = static_cast<std::uint32_t>(along.inner);
@@ -62,7 +62,7 @@ bool lower_along_inner_axis(GpuProgramBuilder& b, bool gradient) {
     spec.compute_capability = b.compute_capability();
     spec.input = float_type(b.input(0).type);
     spec.output = float_type(b.output(0).type);
-    spec.logarithm = b.op().integer("logarithm", 0) != 0;
+    spec.logarithm = b.op().get(keys::softmax.logarithm) != 0;
     spec.gradient = gradient;
     if (gradient && float_type(b.input(1).type) != spec.input)
         throw Unsupported{"no softmax gradient kernel for y and its gradient of two types"};
@@ -94,9 +94,9 @@ void lower_softmax(GpuProgramBuilder& b) {
     spec.input = float_type(b.input(0).type);
     spec.output = float_type(b.output(0).type);
     spec.columns = r.columns;
-    spec.logarithm = b.op().integer("logarithm", 0) != 0;
+    spec.logarithm = b.op().get(keys::softmax.logarithm) != 0;
     // A recording or a comparison may know that an older release ran.
-    if (b.op().text("form") == "three_reads") spec.form = kernels::TorchSoftmaxForm::three_reads;
+    if (b.op().get(keys::softmax.form) == "three_reads") spec.form = kernels::TorchSoftmaxForm::three_reads;
     b.launch(kernels::generate_torch_softmax(spec), kernels::torch_softmax_grid(spec, r.rows),
              {b.output_pointer("y", 0), b.input_pointer("x", 0), rows_argument(r)});
 }
@@ -110,7 +110,7 @@ void lower_softmax_grad(GpuProgramBuilder& b) {
     spec.y = float_type(b.input(0).type);
     spec.dx = float_type(b.output(0).type);
     spec.columns = r.columns;
-    spec.logarithm = b.op().integer("logarithm", 0) != 0;
+    spec.logarithm = b.op().get(keys::softmax.logarithm) != 0;
     if (float_type(b.input(1).type) != spec.y)
         throw Unsupported{"no softmax gradient kernel for y and its gradient of two types"};
     kernels::KernelArgument g = b.input_pointer("g", 1);
@@ -126,7 +126,7 @@ void lower_softmax_grad(GpuProgramBuilder& b) {
              {b.output_pointer("dx", 0), g, b.input_pointer("y", 0), rows_argument(r)});
 }
 
-void lower_cross_entropy(GpuProgramBuilder& b) {
+void lower_softmax_cross_entropy(GpuProgramBuilder& b) {
     b.require_dense();
     const Rows r = rows_of(b.input(0));
     kernels::SoftmaxSpec spec = softmax_spec(b, r);
@@ -145,7 +145,7 @@ void lower_cross_entropy(GpuProgramBuilder& b) {
          rows_argument(r), kernels::integer_argument("row_stride", r.columns)});
 }
 
-void lower_cross_entropy_grad(GpuProgramBuilder& b) {
+void lower_softmax_cross_entropy_grad(GpuProgramBuilder& b) {
     b.require_dense();
     if (b.has_input(2)) throw Unsupported{"no cross-entropy gradient kernel with a gradient per row"};
     const Rows r = rows_of(b.input(0));
@@ -158,11 +158,11 @@ void lower_cross_entropy_grad(GpuProgramBuilder& b) {
     const unsigned widest = std::max(kernels::bytes_of(spec.probability), kernels::bytes_of(spec.output));
     spec.vector_width = std::min(spec.vector_width, 16 / widest);
     b.steer_by_input(1, 0, r.columns);
-    b.launch(kernels::generate_cross_entropy_grad(spec),
-             kernels::cross_entropy_grad_grid(spec, r.rows, r.columns),
-             {b.output_pointer("dx", 0), b.input_pointer("p", 0), b.input_pointer("labels", 1),
-              rows_argument(r), kernels::integer_argument("columns", r.columns),
-              kernels::f32_argument("scale", static_cast<float>(b.op().real("scale", 1)))});
+    b.launch(
+        kernels::generate_cross_entropy_grad(spec), kernels::cross_entropy_grad_grid(spec, r.rows, r.columns),
+        {b.output_pointer("dx", 0), b.input_pointer("p", 0), b.input_pointer("labels", 1), rows_argument(r),
+         kernels::integer_argument("columns", r.columns),
+         kernels::f32_argument("scale", static_cast<float>(b.op().get(keys::softmax_cross_entropy.scale)))});
 }
 
 }  // namespace heddle::lowering

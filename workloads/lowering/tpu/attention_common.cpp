@@ -17,9 +17,10 @@ AttentionSizes attention_sizes(const ProgramBuilder& program, std::size_t first)
     sizes.key_heads = extent(1, 1);
     sizes.keys = extent(1, 2);
     sizes.value_depth = extent(2, 3);
-    if (program.op().real("dropout", 0) != 0) throw Unsupported{"no attention program with dropout"};
-    sizes.causal = program.op().integer("causal", 0) != 0;
-    sizes.scale = program.op().real("scale", 1 / std::sqrt(static_cast<double>(sizes.depth)));
+    if (program.op().get(keys::attention.dropout) != 0)
+        throw Unsupported{"no attention program with dropout"};
+    sizes.causal = program.op().get(keys::attention.causal) != 0;
+    sizes.scale = program.op().get(keys::attention.scale, 1 / std::sqrt(static_cast<double>(sizes.depth)));
     sizes.shift = sizes.keys > sizes.queries ? sizes.keys - sizes.queries : 0;
     return sizes;
 }

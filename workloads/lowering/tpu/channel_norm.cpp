@@ -22,7 +22,7 @@ Sets sets_of(const ProgramBuilder& program, const trace::Tensor& x) {
     sets.across_batch = kind == trace::OpKind::batch_norm || kind == trace::OpKind::batch_norm_grad;
     const std::int64_t batch = x.shape.at(0), channels = x.shape.at(1);
     const std::int64_t space = x.elements() / std::max<std::int64_t>(1, batch * channels);
-    const std::int64_t groups = sets.across_batch ? 1 : program.op().integer("groups", 1);
+    const std::int64_t groups = sets.across_batch ? 1 : program.op().get(keys::group_norm.groups);
     sets.channels = channels;
     sets.sets = sets.across_batch ? channels : batch * groups;
     sets.x = {batch, groups, channels / groups, space};
@@ -43,8 +43,6 @@ Shape kept(const Sets& sets, const std::vector<std::int64_t>& axes) {
     return shape;
 }
 
-}  // namespace
-
 void lower_channel_norm(ProgramBuilder& program) {
     if (program.op().inputs.size() < 3) throw Unsupported{"no program for a norm without gamma and beta"};
     const Sets sets = sets_of(program, program.input(0));
@@ -60,7 +58,7 @@ void lower_channel_norm(ProgramBuilder& program) {
     std::string numbers = "y0 = rsqrt(x1 + s0)";
     std::vector<Parts::Tensor> inputs{parts.reshaped(mean, flat), parts.reshaped(variance, flat)},
         outputs{parts.reshaped(rstd, flat)};
-    std::vector<double> scalars{program.op().real("epsilon", 1e-5)};
+    std::vector<double> scalars{program.op().get(keys::group_norm.epsilon)};
     if (parts.has_output(1)) {
         numbers += "; y1 = x0";
         outputs.push_back(parts.output(1, flat));
@@ -71,7 +69,7 @@ void lower_channel_norm(ProgramBuilder& program) {
     }
     if (program.op().inputs.size() >= 5 && parts.has_output(4)) {
         numbers += "; y3 = (1 - s1) * x2 + s1 * x0; y4 = (1 - s1) * x3 + s1 * s2 * x1";
-        scalars.push_back(program.op().real("momentum", 0.1));
+        scalars.push_back(program.op().get(keys::batch_norm.momentum));
         scalars.push_back(sets.size / (sets.size - 1));  // the running variance is without bias
         for (const std::size_t i : {3, 4}) {
             inputs.push_back(parts.input(i, flat));
@@ -104,6 +102,24 @@ void lower_channel_norm_grad(ProgramBuilder& program) {
     }
     parts.elementwise("y0 = x3 * (x0 * x4 - x5 - (x1 - x2) * x3 * x6)", {},
                       {dy, x, mean, rstd, gamma, sum, dot}, {parts.output(0, sets.x)});
+}
+
+}  // namespace
+
+void lower_group_norm(ProgramBuilder& program) {
+    lower_channel_norm(program);
+}
+
+void lower_batch_norm(ProgramBuilder& program) {
+    lower_channel_norm(program);
+}
+
+void lower_group_norm_grad(ProgramBuilder& program) {
+    lower_channel_norm_grad(program);
+}
+
+void lower_batch_norm_grad(ProgramBuilder& program) {
+    lower_channel_norm_grad(program);
 }
 
 }  // namespace heddle::lowering::on_tpu

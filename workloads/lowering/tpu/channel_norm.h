@@ -6,7 +6,9 @@
 namespace heddle::lowering::on_tpu {
 
 /// Group norm and batch norm.
-void lower_channel_norm(ProgramBuilder& program);
-void lower_channel_norm_grad(ProgramBuilder& program);
+void lower_group_norm(ProgramBuilder& program);
+void lower_group_norm_grad(ProgramBuilder& program);
+void lower_batch_norm(ProgramBuilder& program);
+void lower_batch_norm_grad(ProgramBuilder& program);
 
 }  // namespace heddle::lowering::on_tpu

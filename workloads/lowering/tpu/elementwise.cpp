@@ -24,7 +24,7 @@ HbmView flat_output(const ProgramBuilder& program, std::size_t i) {
 }  // namespace
 
 void lower_elementwise(ProgramBuilder& program) {
-    const expression::Expression parsed = expression::parse(program.op().text("expression"));
+    const expression::Expression parsed = expression::parse(program.op().get(keys::elementwise.expression));
     const std::vector<std::int64_t> shape = program.output(0).shape;
     std::vector<HbmView> inputs, outputs;
     std::vector<tpu::ElementType> types;
@@ -45,7 +45,7 @@ void lower_elementwise(ProgramBuilder& program) {
         x.push_back(builder.input(inputs.back().type));
     }
     std::vector<float> scalars;
-    const std::vector<double> given = program.op().reals("scalars");
+    const std::vector<double> given = program.op().get(keys::elementwise.scalars);
     for (unsigned i = 0; i < parsed.scalar_count; ++i) {
         s.push_back(builder.scalar());
         scalars.push_back(static_cast<float>(given.at(i)));
@@ -71,7 +71,7 @@ void lower_elementwise(ProgramBuilder& program) {
 
 void lower_copy(ProgramBuilder& program) {
     HbmView from = program.input_view(0), to = program.output_view(0);
-    const std::vector<std::int64_t> permutation = program.op().integers("permutation");
+    const std::vector<std::int64_t> permutation = program.op().get(keys::copy.permutation);
     if (!permutation.empty()) {
         const HbmView source = from;
         for (std::size_t axis = 0; axis < permutation.size(); ++axis) {
@@ -83,7 +83,7 @@ void lower_copy(ProgramBuilder& program) {
             from = program.input_view(0, to.shape);
         } else {
             // A reshape: one side or the other must be one run of elements.
-            const bool dense_to = program.op().integers("output0_strides").empty();
+            const bool dense_to = program.op().strides("output0").empty();
             if (dense_to) {
                 to = HbmView{to.address, to.type, from.shape,
                              trace::broadcast_strides(from.shape, from.shape), to.boolean};
@@ -102,7 +102,7 @@ void lower_copy(ProgramBuilder& program) {
 }
 
 void lower_concat(ProgramBuilder& program) {
-    const auto axis = static_cast<std::size_t>(program.op().integer("axis", 0));
+    const auto axis = static_cast<std::size_t>(program.op().get(keys::concat.axis));
     std::int64_t first = 0;
     for (std::size_t i = 0; i < program.op().inputs.size(); ++i) {
         const HbmView from = program.input_view(i);
@@ -115,7 +115,7 @@ void lower_concat(ProgramBuilder& program) {
 }
 
 void lower_fill(ProgramBuilder& program) {
-    const double value = program.op().real("value", 0), step = program.op().real("step", 0);
+    const double value = program.op().get(keys::fill.value), step = program.op().get(keys::fill.step);
     for (std::size_t i = 0; i < program.op().outputs.size(); ++i) {
         if (step == 0) {
             fill_view(program, program.output_view(i), value);
@@ -145,9 +145,9 @@ void lower_fill(ProgramBuilder& program) {
 }
 
 void lower_random(ProgramBuilder& program) {
-    const double low = program.op().real("low", 0), high = program.op().real("high", 1);
-    const auto stream = static_cast<std::uint32_t>(program.op().integer("stream", 0));
-    const bool integers = program.op().text("distribution", "uniform") == "integer";
+    const double low = program.op().get(keys::random.low), high = program.op().get(keys::random.high);
+    const auto stream = static_cast<std::uint32_t>(program.op().get(keys::random.stream));
+    const bool integers = program.op().get(keys::random.distribution) == "integer";
     for (std::size_t i = 0; i < program.op().outputs.size(); ++i) {
         const HbmView view = flat_output(program, i);
         using tpu::VectorOp;

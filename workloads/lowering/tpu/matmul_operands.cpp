@@ -15,14 +15,14 @@ MatmulOperands::MatmulOperands(ProgramBuilder& program, const TpuLoweringOptions
     const trace::Op& op = program_.op();
     const std::vector<std::int64_t>& y = program_.output(0).shape;
     batch_.assign(y.begin(), y.end() - 2);
-    a = matrix(program_.input_view(0), op.integer("transpose_a", 0) != 0);
-    b = matrix(program_.input_view(1), op.integer("transpose_b", 0) != 0);
+    a = matrix(program_.input_view(0), op.get(keys::matmul.transpose_a) != 0);
+    b = matrix(program_.input_view(1), op.get(keys::matmul.transpose_b) != 0);
     shape.batches = static_cast<std::uint64_t>(trace::element_count(batch_));
     shape.m = static_cast<std::uint64_t>(y[y.size() - 2]);
     shape.n = static_cast<std::uint64_t>(y.back());
     const std::vector<std::int64_t>& first = program_.input(0).shape;
-    shape.k = static_cast<std::uint64_t>(op.integer("transpose_a", 0) != 0 ? first[first.size() - 2]
-                                                                           : first.back());
+    shape.k = static_cast<std::uint64_t>(op.get(keys::matmul.transpose_a) != 0 ? first[first.size() - 2]
+                                                                               : first.back());
     check_types(options);
     // Activations are read along k. When they lie along m, tiles are turned on the way.
     shape.a_turned = a.column_stride != 1 && shape.k > 1 && shape.m > 1;
@@ -78,14 +78,14 @@ void MatmulOperands::prepare_results() {
             throw Unsupported{"the result is not contiguous along its rows"};
     }
     shape.y_bytes = bytes_of(results[0].view.type);
-    const bool plain = extra == 0 && !op.attributes.contains("epilogue");
+    const bool plain = extra == 0 && !op.has(keys::matmul.epilogue);
     const ElementType type = results[0].view.type;
     if (plain && (type == popped || (popped == ElementType::fp32 && type == ElementType::bf16))) {
         popped = type;  // the result buffer rounds on the way out
         return;
     }
     const expression::Expression parsed =
-        expression::parse(op.text("epilogue", extra > 0 ? "y0 = x0 + x1" : "y0 = x0"));
+        expression::parse(op.get(keys::matmul.epilogue, extra > 0 ? "y0 = x0 + x1" : "y0 = x0"));
     KernelBuilder builder;
     std::vector<ElementType> types{popped};
     std::vector<KernelBuilder::Node> x{builder.input(popped)}, s;
@@ -94,7 +94,7 @@ void MatmulOperands::prepare_results() {
         types.push_back(operands.back().view.type);
         x.push_back(builder.input(operands.back().view.type));
     }
-    const std::vector<double> given = op.reals("scalars");
+    const std::vector<double> given = op.get(keys::matmul.scalars);
     for (unsigned i = 0; i < parsed.scalar_count; ++i) {
         s.push_back(builder.scalar());
         scalars.push_back(static_cast<float>(given.at(i)));

@@ -56,9 +56,9 @@ void Parts::reduce(const std::string& reduction, const std::vector<std::int64_t>
     op.kind = trace::OpKind::reduce;
     op.inputs = inputs;
     op.outputs = outputs;
-    op.attributes["reduction"] = reduction;
-    op.attributes["axes"] = axes;
-    op.attributes["expression"] = expression;
+    op.set(keys::reduce.reduction, reduction);
+    op.set(keys::reduce.axes, axes);
+    op.set(keys::reduce.expression, expression);
     run(std::move(op), lower_reduce);
 }
 
@@ -79,8 +79,8 @@ void Parts::elementwise(const std::string& expression, const std::vector<double>
     op.kind = trace::OpKind::elementwise;
     op.inputs = inputs;
     op.outputs = outputs;
-    op.attributes["expression"] = expression;
-    op.attributes["scalars"] = scalars;
+    op.set(keys::elementwise.expression, expression);
+    op.set(keys::elementwise.scalars, scalars);
     run(std::move(op), lower_elementwise);
 }
 

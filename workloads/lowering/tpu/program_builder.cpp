@@ -22,14 +22,14 @@ HbmView ProgramBuilder::view(trace::TensorId id, const std::string& operand) con
     view.type = *type;
     view.boolean = tensor.type == trace::ElementType::boolean;
     view.shape = tensor.shape;
-    view.strides = op_->integers(operand + "_strides");
+    view.strides = op_->strides(operand);
     if (view.strides.empty()) view.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
     // A stride along an axis of one element says nothing.
     for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
         if (view.strides[axis] < 0) throw Unsupported{operand + " has a negative stride"};
     }
     view.address = (addresses_ != nullptr ? addresses_->at(id) : placement_.address(id)) +
-                   static_cast<std::uint64_t>(op_->integer(operand + "_offset", 0)) * bytes_of(view.type);
+                   static_cast<std::uint64_t>(op_->offset(operand)) * bytes_of(view.type);
     return view;
 }
 

@@ -63,7 +63,7 @@ class Reducer {
     };
 
     void prepare_kernels() {
-        const std::string reduction = program_.op().text("reduction");
+        const std::string reduction = program_.op().get(keys::reduce.reduction);
         const bool maximum = reduction == "max" || reduction == "min";
         finish_ = reduction == "mean"    ? Finish::scale
                   : reduction == "min"   ? Finish::negate
@@ -71,7 +71,7 @@ class Reducer {
                                          : Finish::nothing;
         lanes_ = maximum ? tpu::Reduction::lanes_maximum : tpu::Reduction::lanes_sum;
         sublanes_ = maximum ? tpu::Reduction::sublanes_maximum : tpu::Reduction::sublanes_sum;
-        const std::vector<double> scalars = program_.op().reals("scalars");
+        const std::vector<double> scalars = program_.op().get(keys::reduce.scalars);
         for (unsigned i = 0; i < plan_.expression.scalar_count; ++i)
             scalars_.push_back(static_cast<float>(scalars.at(i)));
         std::vector<tpu::ElementType> types;
@@ -321,14 +321,14 @@ bool lower_as_map(ProgramBuilder& program) {
     const trace::Op& op = program.op();
     const std::vector<std::int64_t>& shape = program.input(0).shape;
     std::int64_t reduced = 1;
-    if (!op.attributes.contains("axes")) {
+    if (!op.has(keys::reduce.axes)) {
         reduced = program.input(0).elements();
     } else {
-        for (const std::int64_t axis : op.integers("axes"))
+        for (const std::int64_t axis : op.get(keys::reduce.axes))
             reduced *= shape.at(static_cast<std::size_t>(axis));
     }
-    if (reduced != 1 || op.integer("argument", 0) != 0) return false;
-    const expression::Expression parsed = expression::parse(op.text("expression", "y0 = x0"));
+    if (reduced != 1 || op.get(keys::reduce.argument) != 0) return false;
+    const expression::Expression parsed = expression::parse(op.get(keys::reduce.expression, "y0 = x0"));
     KernelBuilder builder;
     std::vector<HbmView> inputs, outputs;
     std::vector<tpu::ElementType> types;
@@ -339,7 +339,7 @@ bool lower_as_map(ProgramBuilder& program) {
         x.push_back(builder.input(inputs.back().type));
     }
     std::vector<float> scalars;
-    const std::vector<double> given = op.reals("scalars");
+    const std::vector<double> given = op.get(keys::reduce.scalars);
     for (unsigned i = 0; i < parsed.scalar_count; ++i) {
         s.push_back(builder.scalar());
         scalars.push_back(static_cast<float>(given.at(i)));
@@ -349,8 +349,9 @@ bool lower_as_map(ProgramBuilder& program) {
         HbmView view = program.dense_output(i);
         view.shape = shape;
         view.strides = trace::broadcast_strides(shape, shape);
-        const auto value =
-            op.text("reduction") == "norm2" ? builder.apply(tpu::VectorOp::absolute, values[i]) : values[i];
+        const auto value = op.get(keys::reduce.reduction) == "norm2"
+                               ? builder.apply(tpu::VectorOp::absolute, values[i])
+                               : values[i];
         builder.output(value, view.type, view.boolean);
         outputs.push_back(view);
     }

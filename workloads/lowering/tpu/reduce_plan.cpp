@@ -25,8 +25,8 @@ class Planner {
   private:
     void prepare_operands() {
         const std::vector<std::int64_t> shape = program_.input(0).shape;
-        std::vector<std::int64_t> axes = program_.op().integers("axes");
-        if (!program_.op().attributes.contains("axes")) {
+        std::vector<std::int64_t> axes = program_.op().get(keys::reduce.axes);
+        if (!program_.op().has(keys::reduce.axes)) {
             axes.resize(shape.size());
             std::iota(axes.begin(), axes.end(), 0);
         }
@@ -44,7 +44,7 @@ class Planner {
         }
         for (const std::int64_t extent : shape) total_ *= static_cast<std::uint64_t>(extent);
 
-        plan_.expression = expression::parse(program_.op().text("expression", "y0 = x0"));
+        plan_.expression = expression::parse(program_.op().get(keys::reduce.expression, "y0 = x0"));
         std::vector<std::vector<std::int64_t>> strides;
         for (std::size_t i = 0; i < plan_.expression.input_count; ++i) {
             plan_.inputs.push_back(program_.input_view(i, shape));
@@ -58,7 +58,7 @@ class Planner {
         bool flat = true;
         for (std::size_t i = 0; i < plan_.inputs.size(); ++i)
             flat = flat && plan_.axes.strides[i].back() <= 1;
-        if (program_.op().integer("argument", 0) != 0) prepare_position();
+        if (program_.op().get(keys::reduce.argument) != 0) prepare_position();
         if (lone && plan_.axes.marked[0] && flat && !plan_.position) {
             plan_.pattern = ReducePattern::all;
         } else if (plan_.axes.marked.back()) {
@@ -97,7 +97,7 @@ class Planner {
 
     /// The index of the extremum is found by a second look at the values.
     void prepare_position() {
-        const std::string reduction = program_.op().text("reduction");
+        const std::string reduction = program_.op().get(keys::reduce.reduction);
         if (reduction != "max" && reduction != "min") throw Unsupported{"the position of a " + reduction};
         if (plan_.outputs.size() != 1) throw Unsupported{"the positions of several extrema"};
         if (std::count(plan_.axes.marked.begin(), plan_.axes.marked.end(), true) > 1) {

@@ -39,8 +39,8 @@ void rstd_of(ProgramBuilder& program, CoreBuilder& core, const RowChunk& chunk, 
     squares.reduce(squares.apply(VectorOp::multiply, off, share), Reduction::lanes_sum);
     core.vector(made(program, squares, inputs), chunk.rows, columns, inputs, {rstd});
     KernelBuilder root;
-    const Node shifted =
-        root.apply(VectorOp::add, root.raw_input(), root.constant(program.op().real("epsilon", 1e-5)));
+    const Node shifted = root.apply(VectorOp::add, root.raw_input(),
+                                    root.constant(program.op().get(keys::layer_norm.epsilon)));
     root.raw_output(root.apply(VectorOp::reciprocal_square_root, shifted));
     core.vector(made(program, root, {rstd}), chunk.rows, 1, {rstd}, {rstd});
 }

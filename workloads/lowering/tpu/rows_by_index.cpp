@@ -27,7 +27,7 @@ struct Lookup {
 Lookup lookup_of(const ProgramBuilder& program, std::size_t index_tensors) {
     Lookup lookup;
     const std::vector<std::int64_t>& shape = program.input(0).shape;
-    const auto axis = static_cast<std::size_t>(program.op().integer("axis", 0));
+    const auto axis = static_cast<std::size_t>(program.op().get(keys::gather.axis));
     for (std::size_t i = 0; i < shape.size(); ++i) {
         const auto extent = static_cast<std::uint64_t>(shape[i]);
         (i < axis ? lookup.outer : i < axis + index_tensors ? lookup.table : lookup.inner) *= extent;
@@ -39,7 +39,7 @@ Lookup lookup_of(const ProgramBuilder& program, std::size_t index_tensors) {
         lookup.extents.push_back(static_cast<std::uint64_t>(shape[axis + i]));
     }
     lookup.count = static_cast<std::uint64_t>(program.input(1).elements());
-    lookup.along = program.op().integer("along", 0) != 0;
+    lookup.along = program.op().get(keys::gather.along) != 0;
     if (lookup.along) {
         if (lookup.inner != 1) throw Unsupported{"indices along an axis that is not the last"};
         lookup.count /= std::max<std::uint64_t>(lookup.outer, 1);
@@ -298,7 +298,7 @@ void lower_scatter(ProgramBuilder& program) {
         throw Unsupported{"it changes the type in place"};
     }
     RowsByIndex rows(program, lookup_of(program, last - 1));
-    if (program.op().integer("accumulate", 0) != 0) {
+    if (program.op().get(keys::scatter.accumulate) != 0) {
         scatter_add(program, rows, program.dense_input(last), y);
     } else {
         rows.scatter(program.dense_input(last), y, false);

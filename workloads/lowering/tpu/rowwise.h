@@ -51,8 +51,8 @@ Tile broadcast(Tile tile);
 
 void lower_softmax(ProgramBuilder& program);
 void lower_softmax_grad(ProgramBuilder& program);
-void lower_cross_entropy(ProgramBuilder& program);
-void lower_cross_entropy_grad(ProgramBuilder& program);
+void lower_softmax_cross_entropy(ProgramBuilder& program);
+void lower_softmax_cross_entropy_grad(ProgramBuilder& program);
 void lower_layer_norm(ProgramBuilder& program);
 void lower_layer_norm_grad(ProgramBuilder& program);
 void lower_rms_norm(ProgramBuilder& program);

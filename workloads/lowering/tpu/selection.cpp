@@ -15,24 +15,25 @@ using tpu::Reduction;
 using tpu::VectorOp;
 using Node = KernelBuilder::Node;
 
-std::uint32_t word(const trace::Op& op, const std::string& name) {
-    const std::int64_t value = op.integer(name, 0);
+std::uint32_t word(const trace::Op& op, trace::Integer key) {
+    const std::int64_t value = op.get(key);
     if (value < 0 || value > std::int64_t{UINT32_MAX})
-        throw Unsupported{"a " + name + " of Philox beyond 32 bits"};
+        throw Unsupported{std::string("a ") + key.name + " of Philox beyond 32 bits"};
     return static_cast<std::uint32_t>(value);
 }
 
 }  // namespace
 
 void lower_dropout(ProgramBuilder& program) {
-    const double probability = program.op().real("probability", 0.5);
+    const double probability = program.op().get(keys::dropout.probability);
     const HbmView x = program.dense_input(0);
     std::vector<HbmView> outputs{program.dense_output(0)};
     KernelBuilder builder;
     const Node value = builder.input(x.type);
-    const Node kept = builder.apply(VectorOp::greater_equal,
-                                    builder.philox(word(program.op(), "seed"), word(program.op(), "offset")),
-                                    builder.constant(static_cast<float>(probability)));
+    const Node kept = builder.apply(
+        VectorOp::greater_equal,
+        builder.philox(word(program.op(), keys::dropout.seed), word(program.op(), keys::dropout.offset)),
+        builder.constant(static_cast<float>(probability)));
     const Node scaled = builder.apply(VectorOp::multiply, value, builder.constant(1 / (1 - probability)));
     builder.output(builder.apply(VectorOp::select, kept, scaled, builder.constant(0)), outputs[0].type);
     if (program.op().outputs.size() > 1) {
@@ -56,8 +57,9 @@ void lower_quantise(ProgramBuilder& program) {
 }
 
 void lower_expert_slots(ProgramBuilder& program) {
-    const std::int64_t tokens = program.input(0).elements(), experts = program.op().integer("experts", 1);
-    const std::int64_t capacity = program.op().integer("capacity", 1);
+    const std::int64_t tokens = program.input(0).elements(),
+                       experts = program.op().get(keys::expert_slots.experts, 1);
+    const std::int64_t capacity = program.op().get(keys::expert_slots.capacity, 1);
     // Numbers pass through fp32: those of slots, and those of a chunk's elements.
     constexpr std::int64_t kExact = 1 << 24;
     if (experts * (capacity + 1) >= kExact || tokens >= kExact)
@@ -159,9 +161,9 @@ void sum_along_slabs(Parts& parts, Parts::Tensor x, Parts::Tensor y, const trace
 
 void lower_cumulative_sum(ProgramBuilder& program) {
     const auto& shape = program.input(0).shape;
-    const trace::AlongAxis along =
-        trace::along_axis(shape, program.op().integer("axis", static_cast<std::int64_t>(shape.size()) - 1));
-    const bool reverse = program.op().integer("reverse", 0) != 0;
+    const trace::AlongAxis along = trace::along_axis(
+        shape, program.op().get(keys::cumulative_sum.axis, static_cast<std::int64_t>(shape.size()) - 1));
+    const bool reverse = program.op().get(keys::cumulative_sum.reverse) != 0;
     if (along.inner == 1) return sum_along_rows(program, reverse);
     constexpr std::int64_t kMostSlabs = 64;
     if (along.outer > kMostSlabs) throw Unsupported{"sums along an inner axis of more than 64 slabs"};

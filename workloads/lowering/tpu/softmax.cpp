@@ -56,7 +56,7 @@ namespace {
 void require_last_axis(const ProgramBuilder& program) {
     const trace::Shape& shape = program.input(0).shape;
     const std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
-    if (trace::along_axis(shape, program.op().integer("axis", last)).inner != 1)
+    if (trace::along_axis(shape, program.op().get(keys::softmax.axis, last)).inner != 1)
         throw Unsupported{"no softmax along an inner axis"};
 }
 
@@ -64,7 +64,7 @@ void require_last_axis(const ProgramBuilder& program) {
 
 void lower_softmax(ProgramBuilder& program) {
     require_last_axis(program);
-    const bool logarithm = program.op().integer("logarithm", 0) != 0;
+    const bool logarithm = program.op().get(keys::softmax.logarithm) != 0;
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
     plan.rows = rows;
@@ -85,7 +85,7 @@ void lower_softmax(ProgramBuilder& program) {
 
 void lower_softmax_grad(ProgramBuilder& program) {
     require_last_axis(program);
-    const bool logarithm = program.op().integer("logarithm", 0) != 0;  // then y is the softmax's
+    const bool logarithm = program.op().get(keys::softmax.logarithm) != 0;  // then y is the softmax's
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
     plan.rows = rows;
@@ -116,7 +116,7 @@ void lower_softmax_grad(ProgramBuilder& program) {
     });
 }
 
-void lower_cross_entropy(ProgramBuilder& program) {
+void lower_softmax_cross_entropy(ProgramBuilder& program) {
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
     plan.rows = rows;
@@ -149,7 +149,7 @@ void lower_cross_entropy(ProgramBuilder& program) {
     });
 }
 
-void lower_cross_entropy_grad(ProgramBuilder& program) {
+void lower_softmax_cross_entropy_grad(ProgramBuilder& program) {
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
     plan.rows = rows;
@@ -159,7 +159,7 @@ void lower_cross_entropy_grad(ProgramBuilder& program) {
     const bool weighted = program.op().inputs.size() > 2;
     if (weighted) plan.inputs.push_back({program.dense_input(2), 1});
     plan.outputs = {{program.dense_output(0), columns}};
-    const double scale = program.op().real("scale", 1);
+    const double scale = program.op().get(keys::softmax_cross_entropy.scale);
     for_each_row_chunk(program, plan, [&, columns = columns](CoreBuilder& core, const RowChunk& chunk) {
         KernelBuilder builder;
         const Node p = builder.input(chunk.inputs[0].type);

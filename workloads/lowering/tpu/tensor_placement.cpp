@@ -19,8 +19,8 @@ constexpr std::uint64_t align(std::uint64_t address) {
 
 /// One past the last element of the operand's storage that an op touches.
 std::int64_t reach(const trace::Op& op, const std::string& operand, const trace::Tensor& tensor) {
-    const std::vector<std::int64_t> strides = op.integers(operand + "_strides");
-    std::int64_t last = op.integer(operand + "_offset", 0);
+    const std::vector<std::int64_t> strides = op.strides(operand);
+    std::int64_t last = op.offset(operand);
     if (strides.empty()) return last + tensor.elements();
     for (std::size_t axis = 0; axis < strides.size() && axis < tensor.shape.size(); ++axis) {
         last += std::max<std::int64_t>(strides[axis] * (tensor.shape[axis] - 1), 0);

@@ -19,9 +19,9 @@ TEST_CASE("attention and its gradient, causal and not, ragged and strided") {
         const auto tensor = [&] { return b.tensor(shape, ElementType::bf16); };
         const TensorId q = tensor(), k = tensor(), v = tensor(), out = tensor(), lse = b.tensor({2, 3, 70}),
                        d_out = tensor(), dq = tensor(), dk = tensor(), dv = tensor();
-        b.op(OpKind::attention, {q, k, v}, {out, lse}).attributes["causal"] = std::int64_t{causal};
-        b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv}).attributes["causal"] =
-            std::int64_t{causal};
+        b.op(OpKind::attention, {q, k, v}, {out, lse}).set(keys::attention.causal, causal);
+        b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv})
+            .set(keys::attention.causal, causal);
         // Operands are rounded to bf16 between the kernels; gradients here reach a few units.
         CHECK(worst_error(b.trace) < 0.03);
         CHECK(worst_error(b.trace, 80) < 0.03);
@@ -34,7 +34,7 @@ TEST_CASE("attention with grouped heads and dropout, and its gradient") {
     const TensorId q = of_heads(6), k = of_heads(2), v = of_heads(2), out = of_heads(6),
                    lse = b.tensor({2, 6, 70}), d_out = of_heads(6), dq = of_heads(6), dk = of_heads(2),
                    dv = of_heads(2);
-    const std::map<std::string, trace::Attribute> attributes{{"dropout", 0.25}, {"stream", std::int64_t{5}}};
+    const trace::Attributes attributes{{keys::attention.dropout, 0.25}, {keys::attention.stream, 5}};
     b.op(OpKind::attention, {q, k, v}, {out, lse}).attributes = attributes;
     b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv}).attributes = attributes;
     CHECK(worst_error(b.trace) < 0.03);
@@ -48,8 +48,7 @@ TEST_CASE("attention with grouped heads that lie side by side in rows, and its g
                    lse = b.tensor({2, 6, 70}), d_out = of_heads(6), dq = of_heads(6), dk = of_heads(2),
                    dv = of_heads(2);
     const auto in_rows = [](Op& op, const char* operand, std::int64_t heads) {
-        op.attributes[std::string(operand) + "_strides"] =
-            std::vector<std::int64_t>{70 * heads * 64, 64, heads * 64, 1};
+        op.set_strides(std::string(operand), {70 * heads * 64, 64, heads * 64, 1});
     };
     Op& forward = b.op(OpKind::attention, {q, k, v}, {out, lse});
     in_rows(forward, "input0", 6);

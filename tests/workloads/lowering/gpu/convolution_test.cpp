@@ -18,12 +18,12 @@ TEST_CASE("convolutions, forward and both gradients, match the reference") {
         const auto shape = [&](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
             return last ? std::vector<std::int64_t>{n, h, w, c} : std::vector<std::int64_t>{n, c, h, w};
         };
-        std::map<std::string, trace::Attribute> attributes{{"strides", std::vector<std::int64_t>{2, 1}},
-                                                           {"padding", std::vector<std::int64_t>{1, 0, 1, 2}},
-                                                           {"dilation", std::vector<std::int64_t>{1, 2}},
-                                                           {"groups", groups}};
-        if (last) attributes["layout"] = std::string("nhwc");
-        if (!compute.empty()) attributes["compute_type"] = compute;
+        trace::Attributes attributes{{keys::convolution.strides, std::vector<std::int64_t>{2, 1}},
+                                     {keys::convolution.padding, std::vector<std::int64_t>{1, 0, 1, 2}},
+                                     {keys::convolution.dilation, std::vector<std::int64_t>{1, 2}},
+                                     {keys::convolution.groups, groups}};
+        if (last) attributes.set(keys::convolution.layout, "nhwc");
+        if (!compute.empty()) attributes.set(keys::any.compute_type, compute);
         const TensorId x = b.tensor(shape(5, channels, 19, 17), type),
                        w = b.tensor(shape(18, channels / groups, 3, 2), type, TensorRole::parameter),
                        bias = b.tensor({18}, type), y = b.tensor(shape(5, 18, 9, 18), type),
@@ -55,13 +55,13 @@ TEST_CASE("pooling and its gradient match the reference") {
         };
         const auto pool = [&](const std::string& kind, std::int64_t h, std::int64_t w, bool round_up,
                               bool positions) {
-            std::map<std::string, trace::Attribute> attributes{{"pooling", kind},
-                                                               {"window", std::vector<std::int64_t>{3, 2}},
-                                                               {"strides", std::vector<std::int64_t>{2, 3}},
-                                                               {"padding", std::vector<std::int64_t>{1, 0}},
-                                                               {"round_up", std::int64_t{round_up}},
-                                                               {"padding_counts", std::int64_t{positions}}};
-            if (last) attributes["layout"] = std::string("nhwc");
+            trace::Attributes attributes{{keys::pooling.pooling, kind},
+                                         {keys::pooling.window, std::vector<std::int64_t>{3, 2}},
+                                         {keys::pooling.strides, std::vector<std::int64_t>{2, 3}},
+                                         {keys::pooling.padding, std::vector<std::int64_t>{1, 0}},
+                                         {keys::pooling.round_up, round_up},
+                                         {keys::pooling.padding_counts, positions}};
+            if (last) attributes.set(keys::convolution.layout, "nhwc");
             const TensorId x = tensor(12, 10), y = tensor(h, w), dy = tensor(h, w), dx = tensor(12, 10);
             if (kind == "mean") {
                 b.op(OpKind::pooling, {x}, {y}).attributes = attributes;

@@ -19,32 +19,32 @@ TEST_CASE("elementwise operations broadcast, stride and convert") {
                    one = b.tensor({}), half = b.tensor({13, 37}, ElementType::bf16);
     const TensorId y = b.tensor({13, 37}), z = b.tensor({13, 37}, ElementType::f16),
                    flag = b.tensor({13, 37}, ElementType::boolean);
-    b.op(OpKind::elementwise, {x, row, column, one, half}, {y}).attributes["expression"] =
-        std::string("y0 = max(x0 * x1 + x2, x3) / (2 + x4 * x4)");
-    b.op(OpKind::elementwise, {x}, {z}).attributes["expression"] =
-        std::string("y0 = tanh(x0) * exp(-x0) + sqrt(abs(x0))");
-    b.op(OpKind::elementwise, {x, row}, {flag}).attributes["expression"] = std::string("y0 = x0 > x1");
+    b.op(OpKind::elementwise, {x, row, column, one, half}, {y})
+        .set(keys::elementwise.expression, "y0 = max(x0 * x1 + x2, x3) / (2 + x4 * x4)");
+    b.op(OpKind::elementwise, {x}, {z})
+        .set(keys::elementwise.expression, "y0 = tanh(x0) * exp(-x0) + sqrt(abs(x0))");
+    b.op(OpKind::elementwise, {x, row}, {flag}).set(keys::elementwise.expression, "y0 = x0 > x1");
     // Columns of x^T, three axes, read through strides.
     const TensorId cube = b.tensor({4, 5, 6}), turned = b.tensor({6, 4, 5}),
                    cast = b.tensor({4, 5, 6}, ElementType::bf16);
-    b.op(OpKind::copy, {cube}, {turned}).attributes["permutation"] = std::vector<std::int64_t>{2, 0, 1};
+    b.op(OpKind::copy, {cube}, {turned}).set(keys::copy.permutation, {2, 0, 1});
     b.op(OpKind::copy, {cube}, {cast});
     // Channels last and first again, by way of tiles.
     const TensorId picture = b.tensor({3, 37, 6, 9}), last = b.tensor({3, 6, 9, 37}),
                    again = b.tensor({3, 37, 6, 9});
     Op& to_last = b.op(OpKind::copy, {picture}, {last});
-    to_last.attributes["permutation"] = std::vector<std::int64_t>{0, 2, 3, 1};
-    to_last.attributes["tiles"] = std::int64_t{1};
+    to_last.set(keys::copy.permutation, {0, 2, 3, 1});
+    to_last.set(keys::copy.tiles, 1);
     Op& to_first = b.op(OpKind::copy, {last}, {again});
-    to_first.attributes["permutation"] = std::vector<std::int64_t>{0, 3, 1, 2};
-    to_first.attributes["tiles"] = std::int64_t{1};
+    to_first.set(keys::copy.permutation, {0, 3, 1, 2});
+    to_first.set(keys::copy.tiles, 1);
     const TensorId filled = b.tensor({1001}, ElementType::bf16), noise = b.tensor({777});
-    b.op(OpKind::fill, {}, {filled}).attributes["value"] = 0.75;
+    b.op(OpKind::fill, {}, {filled}).set(keys::fill.value, 0.75);
     trace::Op& counting = b.op(OpKind::fill, {}, {b.tensor({3, 219}, ElementType::i32)});
-    counting.attributes["value"] = 656.0;
-    counting.attributes["step"] = -1.0;
+    counting.set(keys::fill.value, 656.0);
+    counting.set(keys::fill.step, -1.0);
     Op& random = b.op(OpKind::random, {}, {noise});
-    random.attributes["stream"] = std::int64_t{5};
+    random.set(keys::random.stream, 5);
     CHECK(worst_error(b.trace) < 0x1p-8);
 }
 
@@ -56,15 +56,15 @@ TEST_CASE("results whose axes lie in another order in memory, and row sums of pr
                    u = b.tensor(shape, ElementType::bf16), v = b.tensor(shape, ElementType::bf16),
                    sums = b.tensor({2, 3, 11});
     Op& scaled = b.op(OpKind::elementwise, {x}, {y});
-    scaled.attributes["expression"] = std::string("y0 = s0 * x0");
-    scaled.attributes["scalars"] = std::vector<double>{0.125};
-    scaled.attributes["output0_strides"] = strides;
-    b.op(OpKind::copy, {x}, {z}).attributes["output0_strides"] = strides;
+    scaled.set(keys::elementwise.expression, "y0 = s0 * x0");
+    scaled.set(keys::elementwise.scalars, {0.125});
+    scaled.set_strides("output0", strides);
+    b.op(OpKind::copy, {x}, {z}).set_strides("output0", strides);
     Op& products = b.op(OpKind::reduce, {u, v}, {sums});
-    products.attributes["reduction"] = std::string("sum");
-    products.attributes["expression"] = std::string("y0 = x0 * x1");
-    products.attributes["axes"] = std::vector<std::int64_t>{3};
-    products.attributes["input1_strides"] = strides;
+    products.set(keys::reduce.reduction, "sum");
+    products.set(keys::reduce.expression, "y0 = x0 * x1");
+    products.set(keys::reduce.axes, {3});
+    products.set_strides("input1", strides);
     CHECK(worst_error(b.trace) < 1e-5);
 }
 
@@ -82,16 +82,16 @@ TEST_CASE("lists of tensors are carried out by few launches, as one by one") {
         const TensorId rate = b.tensor({1});
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             Op& square = b.op(OpKind::reduce, {gradients[i]}, {b.tensor({1})});
-            square.attributes["reduction"] = std::string("sum");
-            square.attributes["expression"] = std::string("y0 = x0 * x0");
-            if (listed) square.attributes["list"] = std::int64_t{1};
+            square.set(keys::reduce.reduction, "sum");
+            square.set(keys::reduce.expression, "y0 = x0 * x0");
+            if (listed) square.set(keys::any.list, 1);
         }
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             Op& update =
                 b.op(OpKind::elementwise, {parameters[i], gradients[i], rate}, {b.tensor({sizes[i]})});
-            update.attributes["expression"] = std::string("y0 = x0 - s0 * x1 * x2");
-            update.attributes["scalars"] = std::vector<double>{0.5};
-            if (listed) update.attributes["list"] = std::int64_t{2};
+            update.set(keys::elementwise.expression, "y0 = x0 - s0 * x1 * x2");
+            update.set(keys::elementwise.scalars, {0.5});
+            if (listed) update.set(keys::any.list, 2);
         }
         target::GpuTarget target;
         target.compute_capability = 80;

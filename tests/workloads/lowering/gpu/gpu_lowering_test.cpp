@@ -31,9 +31,9 @@ TEST_CASE("what no kernel does is marked with a reason, not skipped") {
     Builder b;
     const TensorId x = b.tensor({4, 5}), y = b.tensor({5}), where = b.tensor({5}, ElementType::i64);
     Op& op = b.op(OpKind::reduce, {x}, {y, where});
-    op.attributes["reduction"] = std::string("max");
-    op.attributes["axes"] = std::vector<std::int64_t>{0};
-    op.attributes["argument"] = std::int64_t{1};
+    op.set(keys::reduce.reduction, "max");
+    op.set(keys::reduce.axes, {0});
+    op.set(keys::reduce.argument, 1);
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, target::GpuTarget{});
     REQUIRE(lowered.ops[0].launch_count == 0);
     REQUIRE(lowered.ops[0].unsupported.find("position of an extremum along a leading axis") !=
@@ -43,7 +43,7 @@ TEST_CASE("what no kernel does is marked with a reason, not skipped") {
 TEST_CASE("an elementwise op that no kernel has is told, and ends nothing") {
     Builder b;
     const TensorId x = b.tensor({64}, ElementType::f64), y = b.tensor({64}, ElementType::f64);
-    b.op(OpKind::elementwise, {x}, {y}).attributes["expression"] = std::string("y0 = log(x0)");
+    b.op(OpKind::elementwise, {x}, {y}).set(keys::elementwise.expression, "y0 = log(x0)");
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, target::GpuTarget{});
     CHECK_THAT(lowered.ops[0].unsupported, Catch::Contains("log") && Catch::Contains("64-bit"));
     CHECK(lowered.program.launches.empty());

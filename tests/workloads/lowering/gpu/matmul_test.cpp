@@ -25,9 +25,9 @@ TEST_CASE("matrix products of every layout and type match the reference") {
         const TensorId w = b.tensor(tb ? shape(n, k) : shape(k, n), in);
         const TensorId y = b.tensor(shape(m, n), out);
         Op& op = b.op(OpKind::matmul, {x, w}, {y});
-        op.attributes["transpose_a"] = std::int64_t{ta};
-        op.attributes["transpose_b"] = std::int64_t{tb};
-        if (tf32) op.attributes["compute_type"] = std::string("tf32");
+        op.set(keys::matmul.transpose_a, ta);
+        op.set(keys::matmul.transpose_b, tb);
+        if (tf32) op.set(keys::any.compute_type, "tf32");
         return worst_error(b.trace, capability);
     };
     // Initial values are multiples of 2^-7 in [-1, 1): products are exact in fp32, sums over k <= 200 nearly
@@ -70,12 +70,12 @@ TEST_CASE("a recorded product has the tile, the stages and the copies of its ker
                        w = b.tensor(std::vector<std::int64_t>{transposed ? 72 : 68, transposed ? 68 : 72}),
                        y = b.tensor({40, 72});
         Op& product = b.op(OpKind::matmul, {x, w}, {y});
-        product.attributes["transpose_b"] = std::int64_t{transposed};
-        product.attributes["compute_type"] = std::string("tf32");
+        product.set(keys::matmul.transpose_b, transposed);
+        product.set(keys::any.compute_type, "tf32");
         // cutlass_80_tensorop_s1688gemm_128x256_32x3_..._align1: n, m and k of the tile.
-        product.attributes["tile"] = std::vector<std::int64_t>{128, 256, 32};
-        product.attributes["stages"] = std::int64_t{3};
-        product.attributes["copy_elements"] = std::int64_t{1};
+        product.set(keys::any.tile, {128, 256, 32});
+        product.set(keys::any.stages, 3);
+        product.set(keys::any.copy_elements, 1);
         const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, a100);
         REQUIRE(lowered.program.launches.size() == 1);
         const std::string& name = lowered.program.launches[0].kernel->entry;
@@ -85,9 +85,9 @@ TEST_CASE("a recorded product has the tile, the stages and the copies of its ker
         CHECK(name.find("_a1_b1") != std::string::npos);
         CHECK(worst_error(b.trace, 80) < 1e-5);
         // cutlass_80_tensorop_s1688gemm_64x64_16x10_..._align4
-        product.attributes["tile"] = std::vector<std::int64_t>{64, 64, 16};
-        product.attributes["stages"] = std::int64_t{10};
-        product.attributes["copy_elements"] = std::int64_t{4};
+        product.set(keys::any.tile, {64, 64, 16});
+        product.set(keys::any.stages, 10);
+        product.set(keys::any.copy_elements, 4);
         const lowering::GpuLowering deep = lowering::lower_for_gpu(b.trace, a100);
         const std::string& deep_name = deep.program.launches.at(0).kernel->entry;
         CAPTURE(deep_name);
@@ -113,8 +113,8 @@ TEST_CASE("a recorded product on CUDA cores has its kernel's tile, and odd rows 
             const TensorId x = b.tensor({150, 21}), w = b.tensor({21, columns}), bias = b.tensor({columns}),
                            y = b.tensor({150, columns});
             Op& product = b.op(OpKind::matmul, {x, w, bias}, {y});
-            product.attributes["epilogue"] = std::string("y0 = max(x0 + x1, 0)");
-            product.attributes["tile"] = tile;
+            product.set(keys::matmul.epilogue, "y0 = max(x0 + x1, 0)");
+            product.set(keys::any.tile, tile);
             const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, a100);
             REQUIRE(lowered.program.launches.size() == 1);
             const std::string& entry = lowered.program.launches[0].kernel->entry;
@@ -132,11 +132,11 @@ TEST_CASE("epilogues read a bias per column and an accumulator like the result")
     const TensorId bias = b.tensor({40}), residual = b.tensor({50, 40}), y = b.tensor({50, 40}),
                    z = b.tensor({50, 40});
     Op& relu = b.op(OpKind::matmul, {x, w, bias}, {y});
-    relu.attributes["transpose_b"] = std::int64_t{1};
-    relu.attributes["epilogue"] = std::string("y0 = max(x0 + x1, 0)");
+    relu.set(keys::matmul.transpose_b, 1);
+    relu.set(keys::matmul.epilogue, "y0 = max(x0 + x1, 0)");
     Op& both = b.op(OpKind::matmul, {x, w, residual, bias}, {z});
-    both.attributes["transpose_b"] = std::int64_t{1};
-    both.attributes["epilogue"] = std::string("y0 = 0.5 * x0 + x1 - x2");
+    both.set(keys::matmul.transpose_b, 1);
+    both.set(keys::matmul.epilogue, "y0 = 0.5 * x0 + x1 - x2");
     CHECK(worst_error(b.trace) < 1e-5);
 }
 
@@ -145,9 +145,9 @@ TEST_CASE("gradients in e5m2 times weights and activations in e4m3, with a facto
     const TensorId dy = b.tensor({64, 128}, ElementType::e5m2), w = b.tensor({128, 96}, ElementType::e4m3),
                    x = b.tensor({64, 96}, ElementType::e4m3), factors = b.tensor({96}, ElementType::f32),
                    dx = b.tensor({64, 96}, ElementType::bf16), dw = b.tensor({128, 96}, ElementType::bf16);
-    b.op(OpKind::matmul, {dy, w, factors}, {dx}).attributes["epilogue"] = std::string("y0 = x0 * x1");
+    b.op(OpKind::matmul, {dy, w, factors}, {dx}).set(keys::matmul.epilogue, "y0 = x0 * x1");
     Op& weights = b.op(OpKind::matmul, {dy, x, factors}, {dw});
-    weights.attributes["epilogue"] = std::string("y0 = x0 * x1");
-    weights.attributes["transpose_a"] = std::int64_t{1};
+    weights.set(keys::matmul.epilogue, "y0 = x0 * x1");
+    weights.set(keys::matmul.transpose_a, 1);
     CHECK(worst_error(b.trace) < 0x1p-7);
 }

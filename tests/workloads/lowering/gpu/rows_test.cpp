@@ -20,8 +20,8 @@ TEST_CASE("reductions over rows, columns and everything") {
         const auto reduce = [&](TensorId from, std::vector<std::int64_t> shape,
                                 std::vector<std::int64_t> axes) {
             Op& op = b.op(OpKind::reduce, {from}, {b.tensor(std::move(shape))});
-            op.attributes["reduction"] = reduction;
-            op.attributes["axes"] = std::move(axes);
+            op.set(keys::reduce.reduction, reduction);
+            op.set(keys::reduce.axes, std::move(axes));
         };
         reduce(x, {77}, {0});
         reduce(x, {300, 1}, {1});
@@ -32,9 +32,9 @@ TEST_CASE("reductions over rows, columns and everything") {
     Builder b;
     const TensorId x = b.tensor({40, 24}), y = b.tensor({40, 24}, ElementType::bf16);
     Op& op = b.op(OpKind::reduce, {x, y}, {b.tensor({24})});
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["axes"] = std::vector<std::int64_t>{0};
-    op.attributes["expression"] = std::string("y0 = x0 * x1");
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.axes, {0});
+    op.set(keys::reduce.expression, "y0 = x0 * x1");
     CHECK(worst_error(b.trace) < 1e-5);
 }
 
@@ -50,12 +50,12 @@ TEST_CASE("recorded reductions over leading axes, by the threads that their kern
         for (const Case& c : {Case{{300, 76}, 128, 4, 1}, Case{{5000, 40}, 256, 2, 2},
                               Case{{300, 33}, 128, 4, 1}, Case{{7, 12, 33}, 512, 1, 1}}) {
             Op& op = b.op(OpKind::reduce, {b.tensor(c.shape)}, {b.tensor({c.shape.back()})});
-            op.attributes["reduction"] = reduction;
-            op.attributes["axes"] =
-                c.shape.size() == 2 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 1};
-            op.attributes["threads"] = c.threads;
-            op.attributes["vector_width"] = c.width;
-            op.attributes["kernels"] = c.kernels;
+            op.set(keys::reduce.reduction, reduction);
+            op.set(keys::reduce.axes,
+                   c.shape.size() == 2 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 1});
+            op.set(keys::any.threads, c.threads);
+            op.set(keys::any.vector_width, c.width);
+            op.set(keys::any.kernels, c.kernels);
         }
         CHECK(worst_error(b.trace) < 1e-5);
     }
@@ -74,15 +74,15 @@ TEST_CASE("reductions over axes between others, and over axes that lie apart") {
                               Case{{1, 6, 7, 1, 5}, {2}, {1, 6, 1, 5}}, Case{{4, 10, 6, 7}, {0, 2, 3}, {10}},
                               Case{{700, 3, 40}, {0, 2}, {3}}}) {
             Op& op = b.op(OpKind::reduce, {b.tensor(c.shape)}, {b.tensor(c.kept)});
-            op.attributes["reduction"] = reduction;
-            op.attributes["axes"] = c.axes;
+            op.set(keys::reduce.reduction, reduction);
+            op.set(keys::reduce.axes, c.axes);
         }
         CHECK(worst_error(b.trace) < 1e-5);
     }
     Builder b;
     Op& op = b.op(OpKind::reduce, {b.tensor({2, 3, 4, 5})}, {b.tensor({2, 4})});
-    op.attributes["reduction"] = std::string("sum");
-    op.attributes["axes"] = std::vector<std::int64_t>{1, 3};
+    op.set(keys::reduce.reduction, "sum");
+    op.set(keys::reduce.axes, {1, 3});
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, target::GpuTarget{});
     CHECK_THAT(lowered.ops[0].unsupported, Catch::Contains("in more than two places"));
 }
@@ -96,7 +96,8 @@ TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
     const TensorId labels = b.tensor({21}, ElementType::i32, TensorRole::label), loss = b.tensor({21}),
                    p = b.tensor({21, 45}), dlogits = b.tensor({21, 45});
     b.op(OpKind::softmax_cross_entropy, {x, labels}, {loss, p});
-    b.op(OpKind::softmax_cross_entropy_grad, {p, labels}, {dlogits}).attributes["scale"] = 1.0 / 21;
+    b.op(OpKind::softmax_cross_entropy_grad, {p, labels}, {dlogits})
+        .set(keys::softmax_cross_entropy.scale, 1.0 / 21);
     const TensorId gamma = b.tensor({45}), beta = b.tensor({45}), n = b.tensor({21, 45}),
                    mean = b.tensor({21}), rstd = b.tensor({21}), dn = b.tensor({21, 45}),
                    dgamma = b.tensor({45}), dbeta = b.tensor({45});
@@ -121,9 +122,9 @@ TEST_CASE("layer norms of PyTorch's eager mode, with their gradients") {
         const auto row = [&] { return b.tensor({c.columns}, c.type); };
         const TensorId x = whole(), y = whole(), dy = whole(), dx = whole(), gamma = row(), beta = row(),
                        dgamma = row(), dbeta = row(), mean = b.tensor({c.rows}), rstd = b.tensor({c.rows});
-        b.op(OpKind::layer_norm, {x, gamma, beta}, {y, mean, rstd}).attributes["eager"] = std::int64_t{1};
-        b.op(OpKind::layer_norm_grad, {dy, x, mean, rstd, gamma}, {dx, dgamma, dbeta}).attributes["eager"] =
-            std::int64_t{1};
+        b.op(OpKind::layer_norm, {x, gamma, beta}, {y, mean, rstd}).set(keys::any.eager, 1);
+        b.op(OpKind::layer_norm_grad, {dy, x, mean, rstd, gamma}, {dx, dgamma, dbeta})
+            .set(keys::any.eager, 1);
         CHECK(worst_error(b.trace) < c.bound);
     }
 }
@@ -137,11 +138,11 @@ TEST_CASE("softmax with and without its logarithm, and layer norm as torch.compi
                            log_y = b.tensor({7, columns}), log_dx = b.tensor({7, columns});
             b.op(OpKind::softmax, {x}, {y});
             b.op(OpKind::softmax_grad, {y, dy}, {dx});
-            b.op(OpKind::softmax, {x}, {log_y}).attributes["logarithm"] = std::int64_t{1};
-            b.op(OpKind::softmax_grad, {log_y, dy}, {log_dx}).attributes["logarithm"] = std::int64_t{1};
+            b.op(OpKind::softmax, {x}, {log_y}).set(keys::softmax.logarithm, 1);
+            b.op(OpKind::softmax_grad, {log_y, dy}, {log_dx}).set(keys::softmax.logarithm, 1);
         }
         const TensorId x = b.tensor({5, 2100}), y = b.tensor({5, 2100});
-        b.op(OpKind::layer_norm, {x}, {y}).attributes["compiled"] = std::int64_t{1};
+        b.op(OpKind::layer_norm, {x}, {y}).set(keys::layer_norm.compiled, 1);
         // The gradient of the logarithm subtracts sums of 1,203 terms of up to 1.
         CHECK(worst_error(b.trace, capability) < 1e-4);
     }
@@ -157,8 +158,8 @@ TEST_CASE("softmax and its gradient along inner axes") {
             b.op(OpKind::softmax, {x}, {y});
             b.op(OpKind::softmax_grad, {y, dy}, {dx});
             for (Op& op : b.trace.ops) {
-                op.attributes["axis"] = axis;
-                if (logarithm) op.attributes["logarithm"] = std::int64_t{1};
+                op.set(keys::softmax.axis, axis);
+                if (logarithm) op.set(keys::softmax.logarithm, 1);
             }
             for (const unsigned capability : {70u, 80u, 90u}) CHECK(worst_error(b.trace, capability) < 1e-5);
         }
@@ -180,7 +181,7 @@ TEST_CASE("RMS norm, group norm and batch norm with their gradients") {
             std::vector<TensorId> c;
             for (unsigned i = 0; i < 10; ++i) c.push_back(b.tensor({rows[1]}));
             b.op(OpKind::batch_norm, {in, c[0], c[1], c[2], c[3]}, {out, c[4], c[5], c[6], c[7]})
-                .attributes["momentum"] = 0.3;
+                .set(keys::batch_norm.momentum, 0.3);
             b.op(OpKind::batch_norm_grad, {d_out, in, c[4], c[5], c[0]}, {d_in, c[8], c[9]});
         }
         const std::vector<std::int64_t> image{3, 6, 5, 7};
@@ -196,13 +197,13 @@ TEST_CASE("RMS norm, group norm and batch norm with their gradients") {
                                new_variance = b.tensor({6});
                 b.op(OpKind::batch_norm, {in, scale, shift, mean, variance},
                      {out, means, rstds, new_mean, new_variance})
-                    .attributes["momentum"] = 0.3;
+                    .set(keys::batch_norm.momentum, 0.3);
                 b.op(OpKind::batch_norm_grad, {d_out, in, means, rstds, scale}, {d_in, d_scale, d_shift});
             } else {
-                b.op(OpKind::group_norm, {in, scale, shift}, {out, means, rstds}).attributes["groups"] =
-                    std::int64_t{2};
+                b.op(OpKind::group_norm, {in, scale, shift}, {out, means, rstds})
+                    .set(keys::group_norm.groups, 2);
                 b.op(OpKind::group_norm_grad, {d_out, in, means, rstds, scale}, {d_in, d_scale, d_shift})
-                    .attributes["groups"] = std::int64_t{2};
+                    .set(keys::group_norm.groups, 2);
             }
         }
         CHECK(worst_error(b.trace, capability) < 2e-5);

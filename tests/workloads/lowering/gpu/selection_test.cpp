@@ -21,7 +21,7 @@ TEST_CASE("rows by index and concatenation") {
     b.op(OpKind::embedding_grad, {rows, indices}, {back});
     b.op(OpKind::embedding_grad, {rows, indices}, {low});
     const TensorId joined = b.tensor({31, 54}), picked = b.tensor({31, 18});
-    b.op(OpKind::concat, {rows, rows, rows}, {joined}).attributes["axis"] = std::int64_t{1};
+    b.op(OpKind::concat, {rows, rows, rows}, {joined}).set(keys::concat.axis, 1);
     b.op(OpKind::gather, {table, indices}, {picked});
     CHECK(worst_error(b.trace) < 0x1p-8);
 }
@@ -32,7 +32,7 @@ TEST_CASE("rows are added to 16-bit rows, by atomics where the device has them")
         const TensorId table = b.tensor({50, 18}, type), updates = b.tensor({31, 18}, type),
                        indices = b.tensor({31}, ElementType::i64, TensorRole::label),
                        sum = b.tensor({50, 18}, type);
-        b.op(OpKind::scatter, {table, indices, updates}, {sum}).attributes["accumulate"] = std::int64_t{1};
+        b.op(OpKind::scatter, {table, indices, updates}, {sum}).set(keys::scatter.accumulate, 1);
     }
     // A few sums of numbers below 1, each rounded to 8 bits at worst.
     CHECK(worst_error(b.trace, 90) < 0x1p-6);
@@ -45,8 +45,8 @@ TEST_CASE("places of tokens in experts of limited capacity") {
                    rows = b.tensor({300, 8}), slots = b.tensor({300}, ElementType::i32);
     b.op(OpKind::gather, {table, chosen}, {rows});  // indices below 4
     Op& op = b.op(OpKind::expert_slots, {chosen}, {slots});
-    op.attributes["experts"] = std::int64_t{4};
-    op.attributes["capacity"] = std::int64_t{60};
+    op.set(keys::expert_slots.experts, 4);
+    op.set(keys::expert_slots.capacity, 60);
     CHECK(worst_error(b.trace, 80) == 0);
 }
 
@@ -55,10 +55,10 @@ TEST_CASE("sums along rows and along other axes, forwards and backwards, of piec
         Builder b;
         const auto sums = [&](const std::vector<std::int64_t>& shape, std::int64_t axis, ElementType type) {
             const TensorId x = b.tensor(shape, type), y = b.tensor(shape, type), z = b.tensor(shape, type);
-            b.op(OpKind::cumulative_sum, {x}, {y}).attributes["axis"] = axis;
+            b.op(OpKind::cumulative_sum, {x}, {y}).set(keys::cumulative_sum.axis, axis);
             Op& backwards = b.op(OpKind::cumulative_sum, {y}, {z});
-            backwards.attributes["axis"] = axis;
-            backwards.attributes["reverse"] = std::int64_t{1};
+            backwards.set(keys::cumulative_sum.axis, axis);
+            backwards.set(keys::cumulative_sum.reverse, 1);
         };
         sums({7, 20}, 1, ElementType::f32);    // rows of a warp
         sums({3, 32}, 1, ElementType::f32);    // whole
@@ -77,28 +77,28 @@ TEST_CASE("dropout, the largest of a row, positions of extrema, concatenation in
         const TensorId x = b.tensor({13, 77}), y = b.tensor({13, 77}),
                        mask = b.tensor({13, 77}, ElementType::boolean);
         Op& dropout = b.op(OpKind::dropout, {x}, {y, mask});
-        dropout.attributes["probability"] = 0.2;
-        dropout.attributes["seed"] = std::int64_t{77};
+        dropout.set(keys::dropout.probability, 0.2);
+        dropout.set(keys::dropout.seed, 77);
         const TensorId best = b.tensor({13, 4}), places = b.tensor({13, 4}, ElementType::i64);
         b.op(OpKind::top_k, {x}, {best, places});
         for (const char* reduction : {"max", "min"}) {
             const TensorId value = b.tensor({13}), place = b.tensor({13}, ElementType::i64),
                            alone = b.tensor({13});
             Op& position = b.op(OpKind::reduce, {x}, {value, place});
-            position.attributes["reduction"] = std::string(reduction);
-            position.attributes["axes"] = std::vector<std::int64_t>{1};
-            position.attributes["argument"] = std::int64_t{1};
+            position.set(keys::reduce.reduction, std::string(reduction));
+            position.set(keys::reduce.axes, {1});
+            position.set(keys::reduce.argument, 1);
             Op& only = b.op(OpKind::reduce, {x}, {alone});
-            only.attributes["reduction"] = std::string(reduction);
-            only.attributes["axes"] = std::vector<std::int64_t>{1};
+            only.set(keys::reduce.reduction, std::string(reduction));
+            only.set(keys::reduce.axes, {1});
         }
         const TensorId narrow = b.tensor({13, 9}), joined = b.tensor({13, 86});
-        b.op(OpKind::concat, {x, narrow}, {joined}).attributes["axis"] = std::int64_t{1};
+        b.op(OpKind::concat, {x, narrow}, {joined}).set(keys::concat.axis, 1);
         const TensorId columns = b.tensor({77});
         Op& alone = b.op(OpKind::reduce, {x}, {columns});
-        alone.attributes["reduction"] = std::string("sum");
-        alone.attributes["axes"] = std::vector<std::int64_t>{0};
-        alone.attributes["column_alone"] = std::int64_t{1};
+        alone.set(keys::reduce.reduction, "sum");
+        alone.set(keys::reduce.axes, {0});
+        alone.set(keys::reduce.column_alone, 1);
         CHECK(worst_error(b.trace, capability) < 1e-5);
     }
 }

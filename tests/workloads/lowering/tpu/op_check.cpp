@@ -49,7 +49,7 @@ OpBuilder& OpBuilder::output(std::vector<std::int64_t> shape, trace::ElementType
 }
 
 OpBuilder& OpBuilder::with(const std::string& key, trace::Attribute value) {
-    op.attributes[key] = std::move(value);
+    op.attributes.put(key, std::move(value));
     return *this;
 }
 

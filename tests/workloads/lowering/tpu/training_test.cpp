@@ -22,7 +22,7 @@ struct Step {
         return trace.add(std::move(one));
     }
     void op(OpKind kind, std::vector<trace::TensorId> inputs, std::vector<trace::TensorId> outputs,
-            std::map<std::string, trace::Attribute> attributes = {}) {
+            trace::Attributes attributes = {}) {
         trace::Op one;
         one.name = "op" + std::to_string(trace.ops.size());
         one.kind = kind;
@@ -53,19 +53,20 @@ TEST_CASE("a training step of a perceptron") {
     const std::int64_t yes = 1;
     const std::vector<std::int64_t> rows{0};
     step.op(OpKind::matmul, {x, w1, b1}, {z});
-    step.op(OpKind::elementwise, {z}, {h}, {{"expression", std::string("y0 = max(x0, 0)")}});
+    step.op(OpKind::elementwise, {z}, {h}, {{keys::elementwise.expression, "y0 = max(x0, 0)"}});
     step.op(OpKind::matmul, {h, w2, b2}, {logits});
     step.op(OpKind::softmax_cross_entropy, {logits, labels}, {loss, p});
-    step.op(OpKind::reduce, {loss}, {mean}, {{"reduction", std::string("mean")}});
-    step.op(OpKind::softmax_cross_entropy_grad, {p, labels}, {d_logits}, {{"scale", 1.0 / batch}});
-    step.op(OpKind::matmul, {h, d_logits}, {dw2}, {{"transpose_a", yes}});
-    step.op(OpKind::reduce, {d_logits}, {db2}, {{"reduction", std::string("sum")}, {"axes", rows}});
-    step.op(OpKind::matmul, {d_logits, w2}, {dh}, {{"transpose_b", yes}});
-    step.op(OpKind::elementwise, {dh, z}, {dz}, {{"expression", std::string("y0 = x1 > 0 ? x0 : 0")}});
-    step.op(OpKind::matmul, {x, dz}, {dw1}, {{"transpose_a", yes}});
-    step.op(OpKind::reduce, {dz}, {db1}, {{"reduction", std::string("sum")}, {"axes", rows}});
-    const std::map<std::string, trace::Attribute> update{{"expression", std::string("y0 = x0 - s0 * x1")},
-                                                         {"scalars", std::vector<double>{0.1}}};
+    step.op(OpKind::reduce, {loss}, {mean}, {{keys::reduce.reduction, "mean"}});
+    step.op(OpKind::softmax_cross_entropy_grad, {p, labels}, {d_logits},
+            {{keys::softmax_cross_entropy.scale, 1.0 / batch}});
+    step.op(OpKind::matmul, {h, d_logits}, {dw2}, {{keys::matmul.transpose_a, yes}});
+    step.op(OpKind::reduce, {d_logits}, {db2}, {{keys::reduce.reduction, "sum"}, {keys::reduce.axes, rows}});
+    step.op(OpKind::matmul, {d_logits, w2}, {dh}, {{keys::matmul.transpose_b, yes}});
+    step.op(OpKind::elementwise, {dh, z}, {dz}, {{keys::elementwise.expression, "y0 = x1 > 0 ? x0 : 0"}});
+    step.op(OpKind::matmul, {x, dz}, {dw1}, {{keys::matmul.transpose_a, yes}});
+    step.op(OpKind::reduce, {dz}, {db1}, {{keys::reduce.reduction, "sum"}, {keys::reduce.axes, rows}});
+    const trace::Attributes update{{keys::reduce.expression, "y0 = x0 - s0 * x1"},
+                                   {keys::reduce.scalars, std::vector<double>{0.1}}};
     const auto sgd = [&](trace::TensorId parameter, trace::TensorId gradient) {
         trace::Tensor updated = step.trace.tensor(parameter);
         updated.name += "'";
