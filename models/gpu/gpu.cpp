@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "isa/common/activity.h"
 #include "isa/common/error.h"
@@ -119,7 +120,7 @@ void Gpu::connect_memory() {
             sms[sm].requests.bind(gpc.requests);
             gpc.sms.bind(sms[sm].responses);
         }
-        for (L2Slice& slice : slices) {
+        for (L2Block& slice : slices) {
             gpc.slices.bind(slice.requests);
             slice.responses.bind(gpc.responses);
         }
@@ -182,7 +183,7 @@ void Gpu::set_l2_size(std::uint64_t bytes) {
     GpuConfig changed = config_;
     changed.l2.bytes = bytes;
     config_.l2.bytes = checked(changed).l2.bytes;
-    for (L2Slice& slice : slices) slice.resize(bytes / config_.l2.slices);
+    for (L2Block& slice : slices) slice.resize(bytes / config_.l2.slices);
 }
 
 void Gpu::reset_blocks() {
@@ -190,7 +191,7 @@ void Gpu::reset_blocks() {
     scheduler.reset();
     for (Sm& sm : sms) sm.reset();
     for (Gpc& gpc : gpcs) gpc.reset();
-    for (L2Slice& slice : slices) slice.reset();
+    for (L2Block& slice : slices) slice.reset();
     for (MemoryBlock& channel : channels) channel.reset();
     if (dram_ != nullptr) dram_->reset();
     sampler->reset();
@@ -203,7 +204,7 @@ KernelSummary Gpu::tally(const LaunchPlan& plan, Cycle until) {
     for (Sm& sm : sms) sm.finish(until);
     KernelSummary summary(config_, plan);
     for (const Sm& sm : sms) summary.add(sm);
-    for (const L2Slice& slice : slices) summary.add(slice.statistics());
+    for (const L2Block& slice : slices) summary.add(slice.statistics());
     for (const MemoryBlock& channel : channels) summary.add(channel.statistics());
     return summary;
 }
@@ -225,7 +226,7 @@ LeftOutMemory Gpu::pass(const LeftOutTraffic& traffic, double gone) {
     LeftOutMemory memory;
     memory.used = traffic.accesses() != 0;
     if (gone > 0)
-        for (L2Slice& slice : slices) slice.age(gone);
+        for (L2Block& slice : slices) slice.age(gone);
     for (const std::vector<LeftOutAccess>& turn : traffic.turns()) {
         for (const LeftOutAccess& one : turn) {
             const PartitionedHash::Place place = hash_.place(one.line);
@@ -349,6 +350,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         series->begin(
             options.series, config_, [&](Cycle until) { return tally(plan, until); },
             KernelSummary(config_, plan).result(0, 0), plan.left_out);
+    set_probes(options.signals);
     for (Sm& sm : sms) sm.begin(plan);
     scheduler.begin(launch, plan.occupancy.ctas_per_sm, blocks);
 
@@ -356,8 +358,11 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     const std::uint64_t activations = clock.activations();
     const Cycle limit = options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle);
     ProgressWatch watch(source.reads_clock());
-    advance(limit, watch, source.name());
-    for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, source.name())) {
+    const auto before = static_cast<Cycle>(std::round(config_.launch.before * config_.clock));
+    if (options.signals != nullptr) options.signals->begin(clock.hertz(), before, "kernel " + source.name());
+    advance(limit, watch, options.signals, source.name());
+    for (unsigned attempts = 0; scheduler.finished() != ctas;
+         advance(limit, watch, options.signals, source.name())) {
         if (sampler->has_decided()) series->close(clock.now() + 1);
         if (sampler->leap()) {
             series->cut();
@@ -368,7 +373,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     }
 
     Cycle end = scheduler.last_finish();
-    for (const L2Slice& slice : slices) end = std::max(end, slice.statistics().last_store);
+    for (const L2Block& slice : slices) end = std::max(end, slice.statistics().last_store);
     KernelSummary summary = tally(plan, end);
     series->close(end);
     if (options.sample) {
@@ -383,6 +388,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (options.sample) result.sampling = sampler->result(result.cycles);
     if (result.sampling.error > Sampler::kWidest) return run_again(source, options);
     if (options.stands_for.whole != nullptr) note_part(result.sampling, options.stands_for);
+    if (options.signals != nullptr) options.signals->end(result.cycles);
     result.activations = clock.activations() - activations;
     result.host_threads = threads;
     return result;
@@ -439,14 +445,14 @@ Ledger Gpu::ledger(const KernelResult& result, std::uint64_t ctas) const {
         ledger.gpc_requests += gpc.statistics().requests - gpc.statistics().joined;
         ledger.l2_loaded_sectors += gpc.statistics().joined_sectors;
     }
-    for (const L2Slice& slice : slices) {
-        const L2SliceStatistics& served = slice.statistics();
+    for (const L2Block& slice : slices) {
+        const L2SliceStatistics served = slice.statistics();
         ledger.l2_requests += served.requests;
         ledger.l2_answers += served.answers;
         ledger.l2_loaded_sectors += served.load_sectors;
         ledger.l2_stored_sectors += served.store_sectors + served.atomic_sectors;
-        ledger.l2_fill_sectors += slice.statistics().fill_sectors;
-        ledger.l2_write_back_sectors += slice.statistics().write_back_sectors;
+        ledger.l2_fill_sectors += served.fill_sectors;
+        ledger.l2_write_back_sectors += served.write_back_sectors;
     }
     for (const MemoryBlock& channel : channels) {
         ledger.dram_read_sectors += channel.statistics().read_sectors;
@@ -467,9 +473,32 @@ bool Gpu::resume_stalled() {
     return any;
 }
 
-void Gpu::advance(Cycle limit, ProgressWatch& watch, const std::string& kernel) {
-    clock.run(limit, watch.next());
-    for (; clock.paused(); clock.run(limit, watch.next())) {
+/// Who watches signals, nobody otherwise.
+void Gpu::set_probes(SignalTrace* signals) {
+    if (signals == nullptr && !std::exchange(watched_, false)) return;
+    watched_ = signals != nullptr;
+    const auto set = [&](Block& block, const std::string& path) {
+        block.set_probe(watched_ ? signals->watch(path, block.signals()) : nullptr);
+    };
+    const std::string root = std::string(basename()) + ".";
+    for (std::size_t i = 0; i < gpcs.size(); ++i)
+        for (const std::uint32_t sm : gpcs[i].members())
+            set(sms[sm], root + "gpc" + std::to_string(i) + ".sm" + std::to_string(sm));
+    for (std::size_t i = 0; i < slices.size(); ++i) set(slices[i], root + "l2_slice" + std::to_string(i));
+    for (std::size_t i = 0; i < channels.size(); ++i)
+        set(channels[i], root + "memory_channel" + std::to_string(i));
+}
+
+void Gpu::advance(Cycle limit, ProgressWatch& watch, SignalTrace* signals, const std::string& kernel) {
+    const auto pause = [&] {
+        return std::min(watch.next(), signals != nullptr ? signals->next_flush() : kNever);
+    };
+    for (clock.run(limit, pause()); clock.paused(); clock.run(limit, pause())) {
+        // All up to the pause has been performed, whenever anything was due last.
+        if (signals != nullptr && signals->next_flush() <= watch.next()) {
+            signals->flush(signals->next_flush());
+            continue;
+        }
         if (watch.look(sms, Sm::kWarps, clock.now()))
             report_deadlock(kernel,
                             "the warps that do not wait go round in loops and nothing changes any more");
