@@ -13,7 +13,8 @@
 #include "models/gpu/kernel_summary.h"
 #include "models/gpu/progress_watch.h"
 #include "models/gpu/ptx_source.h"
-#include "models/memory/dram_library.h"
+#include "models/memory/model_library.h"
+#include "models/memory/tlm_l2.h"
 #include "models/memory/tlm_memory.h"
 
 namespace heddle::models::gpu {
@@ -32,6 +33,7 @@ std::uint32_t memory_group(std::size_t position, std::size_t count) {
 
 GpuConfig checked(GpuConfig config) {
     config.hbm.interleave_bytes = config.l2.interleave_bytes;
+    if (config.l2.is_replaced()) config.l2.partitions = 1;
     const std::vector<std::string> problems = check(config);
     if (problems.empty()) return config;
     std::string all;
@@ -73,10 +75,10 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     sms.init(config.sm.count, [&](const char* sm_name, std::size_t i) {
         return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pools_[gpc_of_sm[i]]);
     });
+    make_cache();
     slices.init(config.l2.slices, [&](const char* slice_name, std::size_t i) {
-        return new L2Slice(slice_name, clock, config_.l2, config_.crossbar.latency,
-                           static_cast<std::uint32_t>(i), config_.hbm.burst_bytes,
-                           pools_[members.size() + memory_group(i, config_.l2.slices)]);
+        return make_slice(slice_name, static_cast<std::uint32_t>(i),
+                          pools_[members.size() + memory_group(i, config_.l2.slices)]);
     });
     make_dram();
     channels.init(config.hbm.channels, [&](const char* channel_name, std::size_t i) -> MemoryBlock* {
@@ -151,6 +153,29 @@ void Gpu::make_dram() {
     }
 }
 
+/// The user's L2.
+void Gpu::make_cache() {
+    const L2Config& l2 = config_.l2;
+    const L2ModelSettings settings{l2.slices,       config_.clock,      l2.bytes,
+                                   l2.ways,         l2.latency,         l2.miss_latency,
+                                   l2.fill_latency, l2.bytes_per_cycle, config_.hbm.burst_bytes};
+    if (l2.make_model)
+        cache_ = l2.make_model("l2_model", settings);
+    else if (!l2.model.empty())
+        cache_ = load_l2_model(l2.model, "l2_model", settings);
+}
+
+L2Block* Gpu::make_slice(const char* name, std::uint32_t position, MemoryRequestPool& pool) {
+    if (cache_ == nullptr)
+        return new L2Slice(name, clock, config_.l2, config_.crossbar.latency, position,
+                           config_.hbm.burst_bytes, pool);
+    auto slice = std::make_unique<TlmL2Slice>(name, clock, config_.l2, config_.crossbar.latency, position,
+                                              *cache_, pool);
+    slice->requester.socket.bind(cache_->requests(position));
+    cache_->memory(position).bind(slice->memory_socket);
+    return slice.release();
+}
+
 MemoryBlock* Gpu::make_bridge(const char* name, std::uint32_t channel, std::uint32_t slices_per_channel) {
     auto bridge =
         std::make_unique<TlmMemoryChannel>(name, clock, config_.hbm, channel, channel * slices_per_channel,
@@ -176,6 +201,7 @@ void Gpu::connect_clusters() {
 void Gpu::set_clock(double hertz) {
     clock.set_hertz(hertz);
     config_.clock = hertz;
+    if (cache_ != nullptr) cache_->set_clock(hertz);
 }
 
 void Gpu::set_l2_size(std::uint64_t bytes) {
@@ -193,6 +219,7 @@ void Gpu::reset_blocks() {
     for (Gpc& gpc : gpcs) gpc.reset();
     for (L2Block& slice : slices) slice.reset();
     for (MemoryBlock& channel : channels) channel.reset();
+    if (cache_ != nullptr) cache_->reset();
     if (dram_ != nullptr) dram_->reset();
     sampler->reset();
     series->reset();
@@ -293,6 +320,8 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
 }
 
 KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
+    if (options.sample && cache_ != nullptr)
+        return run_in_full(source, options, "l2.model is not looked into");
     const ptx::LaunchContext& launch = source.launch();
     // Ports are bound when elaboration ends, and the blocks are prepared before the first cycle.
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
@@ -301,7 +330,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     LaunchPlan plan;
     const auto parts = static_cast<std::uint32_t>(gpcs.size());
     unsigned threads = std::min(options.threads, parts);
-    const bool divided = threads > 1 && dram_ == nullptr && source.divide(parts);
+    const bool divided = threads > 1 && dram_ == nullptr && cache_ == nullptr && source.divide(parts);
     if (!divided) {
         threads = 1;
         source.divide(1);
@@ -411,12 +440,16 @@ KernelResult Gpu::run_again(LaunchSource& source, const RunOptions& options) {
         cautious.sample_cautiously = true;
         return run(source, cautious);
     }
+    return run_in_full(source, options, "its times did not settle");
+}
+
+KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options, const std::string& reason) {
     RunOptions in_full = options;
     in_full.sample = false;
     if (options.threads_in_full != 0) in_full.threads = options.threads_in_full;
     KernelResult result = run(source, in_full);
     result.sampling.asked = true;
-    result.sampling.note = "simulated in full: its times did not settle";
+    result.sampling.note = "simulated in full: " + reason;
     return result;
 }
 

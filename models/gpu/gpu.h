@@ -124,6 +124,7 @@ class Gpu : public sc_core::sc_module {
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
     void note_part(Sampling& sampling, const StandsFor& stands_for) const;
     KernelResult run_again(LaunchSource& source, const RunOptions& options);
+    KernelResult run_in_full(LaunchSource& source, const RunOptions& options, const std::string& reason);
     LeftOutMemory pass(const LeftOutTraffic& traffic, double gone);
     /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.
     void advance(Cycle limit, ProgressWatch& watch, SignalTrace* signals, const std::string& kernel);

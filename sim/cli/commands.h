@@ -9,6 +9,7 @@
 #include "isa/ptx/execution.h"
 #include "models/gpu/kernel_result.h"
 #include "sim/config/hardware_file.h"
+#include "sim/run/signal_file.h"
 
 namespace heddle::cli {
 
@@ -61,6 +62,9 @@ void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 
 /// --series CYCLES and --series-of gpc|sm, of commands that write a timeline; `series` as `assembly`.
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
+
+/// --trace-signals and what belongs to it. `of_step`: the command runs steps of several kernels. `signals` as `assembly`.
+void add_signal_options(CLI::App& command, sim::SignalOptions& signals, bool of_step);
 
 /// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
 /// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on
