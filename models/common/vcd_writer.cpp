@@ -1,6 +1,5 @@
 #include "models/common/vcd_writer.h"
 
-#include <cctype>
 #include <set>
 
 #include "isa/common/error.h"
@@ -29,15 +28,12 @@ std::vector<std::string> parts_of(const std::string& name) {
     return parts;
 }
 
-/// The same for all blocks of a kind: without numbers.
+/// The same for all blocks of a kind: `N` for the number of each.
 std::string without_numbers(const std::string& name) {
     std::string text;
-    for (const char letter : name) {
-        const bool digit = std::isdigit(static_cast<unsigned char>(letter)) != 0;
-        if (!digit)
-            text += letter;
-        else if (text.empty() || text.back() != 'N')
-            text += 'N';
+    for (const std::string& part : parts_of(name)) {
+        const std::size_t end = part.find_last_not_of("0123456789") + 1;
+        text += (text.empty() ? "" : ".") + part.substr(0, end) + (end < part.size() ? "N" : "");
     }
     return text;
 }

@@ -426,13 +426,16 @@ std::vector<TraceableKernel> traceable(const trace::Trace& trace, const std::vec
     return kernels;
 }
 
-/// As it was simulated at the clock on which the step settled, once more.
-void run_traced(const program::GpuProgram& program, const PlannedLaunch& planned,
-                const models::gpu::GpuConfig& config, const SimulateOptions& options, models::SignalTrace& signals) {
-    GpuSession session(config, options.tick_every_cycle);
-    if (!session.spills(planned)) session.set_l2_size(canonical_l2_bytes(config, program, planned));
-    session.set_signals(&signals);
-    session.run(program, planned);
+/// Simulates launches of a plan once more, at the clock on which the step has settled.
+RunTraced traced_device(const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
+                        const models::gpu::GpuConfig& config, bool tick_every_cycle) {
+    const auto session = std::make_shared<GpuSession>(config, tick_every_cycle);
+    return [&, session](std::size_t launch, models::SignalTrace& signals) {
+        session->set_l2_size(session->spills(plan[launch]) ? config.l2.bytes
+                                                           : canonical_l2_bytes(config, program, plan[launch]));
+        session->set_signals(&signals);
+        session->run(program, plan[launch]);
+    };
 }
 
 bool is_run(const trace::Op& op, const SimulateOptions& options) {
@@ -474,9 +477,9 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
     if (options.signals.asked())
         result.signals = trace_kernels(options.signals, traceable(trace, plan), traced,
-                                       options.jobs != 0 ? options.jobs : available_cores(),
-                                       [&](std::size_t launch, models::SignalTrace& signals) {
-                                           run_traced(lowered.program, simulated.plan[launch], config, options, signals);
+                                       options.jobs != 0 ? options.jobs : available_cores(), [&] {
+                                           return traced_device(lowered.program, simulated.plan, config,
+                                                                options.tick_every_cycle);
                                        });
     result.clock_hz = config.clock;
     result.power_limit = config.power.limit;

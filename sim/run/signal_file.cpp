@@ -17,11 +17,13 @@ namespace {
 
 class TraceJobs : public JobRunner {
   public:
-    explicit TraceJobs(std::function<std::string(std::size_t)> trace) : trace_(std::move(trace)) {}
-    std::string run(std::size_t job) override { return trace_(job); }
+    using Trace = std::function<std::string(std::size_t job, const RunTraced& run)>;
+    TraceJobs(Trace trace, RunTraced run) : trace_(std::move(trace)), run_(std::move(run)) {}
+    std::string run(std::size_t job) override { return trace_(job, run_); }
 
   private:
-    std::function<std::string(std::size_t)> trace_;
+    Trace trace_;
+    RunTraced run_;
 };
 
 std::string numbered(const std::string& file, std::size_t number) {
@@ -80,18 +82,19 @@ std::vector<std::size_t> kernels_to_trace(const SignalOptions& options, const st
     return chosen;
 }
 
-std::vector<SignalReport> trace_kernels(
-    const SignalOptions& options, const std::vector<TraceableKernel>& kernels, const std::vector<std::size_t>& chosen,
-    unsigned workers, const std::function<void(std::size_t kernel, models::SignalTrace& trace)>& run) {
+std::vector<SignalReport> trace_kernels(const SignalOptions& options, const std::vector<TraceableKernel>& kernels,
+                                        const std::vector<std::size_t>& chosen, unsigned workers,
+                                        const std::function<RunTraced()>& make_device) {
     std::vector<SignalReport> reports(chosen.size());
-    const auto trace = [&](std::size_t job) {
+    const auto trace = [&](std::size_t job, const RunTraced& run) {
         const std::string path = chosen.size() == 1 ? options.file : numbered(options.file, job + 1);
         const TraceableKernel& kernel = kernels[chosen[job]];
         return fmt::format("signals of kernel {} (op {}): {}", kernel.name, kernel.op,
                            write_signals(options, path, [&](models::SignalTrace& to) { run(chosen[job], to); }));
     };
     run_jobs(
-        chosen.size(), workers, [&]() -> std::unique_ptr<JobRunner> { return std::make_unique<TraceJobs>(trace); },
+        chosen.size(), workers,
+        [&]() -> std::unique_ptr<JobRunner> { return std::make_unique<TraceJobs>(trace, make_device()); },
         [&](std::size_t job, const std::string& report) { reports[job] = report; });
     return reports;
 }

@@ -40,11 +40,14 @@ struct TraceableKernel {
 /// when none is, or when nothing is named and there are several.
 std::vector<std::size_t> kernels_to_trace(const SignalOptions& options, const std::vector<TraceableKernel>& kernels);
 
-/// Simulates each of `chosen` in a process of its own, whatever the cache knows of it, and writes its signals: into
-/// options.file when it is one, else into a file beside it for each, with its number. `run(number, trace)` simulates.
-/// Returns a sentence for each file.
-std::vector<SignalReport> trace_kernels(
-    const SignalOptions& options, const std::vector<TraceableKernel>& kernels, const std::vector<std::size_t>& chosen,
-    unsigned workers, const std::function<void(std::size_t kernel, models::SignalTrace& trace)>& run);
+/// Simulates a kernel, by its number, and tells the trace its signals.
+using RunTraced = std::function<void(std::size_t kernel, models::SignalTrace& trace)>;
+
+/// Simulates each of `chosen` on worker processes, whatever the cache knows of it, and writes its signals: into
+/// options.file when it is one, else into a file beside it for each, with its number. `make_device` is called once in
+/// each process. Returns a sentence for each file.
+std::vector<SignalReport> trace_kernels(const SignalOptions& options, const std::vector<TraceableKernel>& kernels,
+                                        const std::vector<std::size_t>& chosen, unsigned workers,
+                                        const std::function<RunTraced()>& make_device);
 
 }  // namespace heddle::sim

@@ -350,12 +350,14 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
     if (options.signals.asked() && traced.empty())
         throw Error("no program runs for it", {"--trace-kernel", 0, ""}, "name another op");
     if (options.signals.asked())
-        result.signals = trace_kernels(options.signals, programs, traced, workers,
-                                       [&](std::size_t program, models::SignalTrace& signals) {
-                                           TpuJobs job(trace, config, options.tick_every_cycle, op_of_program, common);
-                                           job.set_signals(&signals);
-                                           job.run(program);
-                                       });
+        result.signals = trace_kernels(options.signals, programs, traced, workers, [&]() -> RunTraced {
+            const auto device =
+                std::make_shared<TpuJobs>(trace, config, options.tick_every_cycle, op_of_program, common);
+            return [device](std::size_t program, models::SignalTrace& signals) {
+                device->set_signals(&signals);
+                device->run(program);
+            };
+        });
     if (!options.dump_programs.empty()) dump_programs(trace, config, keys, common, options.dump_programs);
 
     std::vector<OpOutcome> per_op(trace.ops.size());
