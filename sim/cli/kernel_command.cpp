@@ -144,7 +144,7 @@ void run_launches(const Options& options) {
         result = run_with_progress(file, run_options);
     }
     std::vector<std::string> outputs = declared.write(result);
-    if (!signals.empty()) outputs.push_back(signals);
+    if (!signals.empty()) outputs.push_back(options.json ? options.signals.file : signals);
     if (!options.timeline.empty()) {
         const std::string text = kernel::kernel_timeline(result, options.hardware);
         write_file(options.timeline, text);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace heddle::testing {
+namespace heddle::tests {
 
 using VcdValue = std::optional<std::uint64_t>;  ///< nothing: z or x
 
@@ -135,4 +135,4 @@ inline double time_with_value(const VcdSignal& signal, std::uint64_t end) {
     return sum;
 }
 
-}  // namespace heddle::testing
+}  // namespace heddle::tests

@@ -70,17 +70,17 @@ double cycle_ps() {
 }
 
 /// Sum over time of value x cycles, of all signals whose names end so.
-double sum(const testing::Vcd& vcd, const std::string& end) {
+double sum(const tests::Vcd& vcd, const std::string& end) {
     double sum = 0;
     for (const auto& [name, signal] : vcd.signals)
-        if (name.ends_with(end)) sum += testing::integral(signal, vcd.end) / cycle_ps();
+        if (name.ends_with(end)) sum += tests::integral(signal, vcd.end) / cycle_ps();
     return sum;
 }
 
 TEST_CASE("signals add up to the counters of the kernel") {
     Tracer tracer;
     const Traced traced = tracer.trace({});
-    const testing::Vcd vcd = testing::read_vcd(traced.text);
+    const tests::Vcd vcd = tests::read_vcd(traced.text);
     CHECK(vcd.problems.empty());
     const KernelResult& result = traced.result;
     for (std::size_t reason = 0; reason < kCycleReasonCount; ++reason) {
@@ -89,7 +89,7 @@ TEST_CASE("signals add up to the counters of the kernel") {
             continue;  // what comes after, too
         double cycles = 0;
         for (const auto& [name, signal] : vcd.signals)
-            if (name.ends_with(".state")) cycles += testing::time_at(signal, reason, vcd.end) / cycle_ps();
+            if (name.ends_with(".state")) cycles += tests::time_at(signal, reason, vcd.end) / cycle_ps();
         INFO(name_of(what));
         CHECK(cycles == Approx(static_cast<double>(result.sub_core_cycles[reason])).margin(0.5));
     }
@@ -103,11 +103,11 @@ TEST_CASE("signals add up to the counters of the kernel") {
     // Whoever issues has a number and a line.
     for (unsigned sub_core = 0; sub_core < 4; ++sub_core) {
         const std::string path = "gpu.gpc0.sm0.sub_core" + std::to_string(sub_core);
-        const double issued = testing::time_at(vcd.signals.at(path + ".state"), 0, vcd.end);
+        const double issued = tests::time_at(vcd.signals.at(path + ".state"), 0, vcd.end);
         CHECK(issued > 0);
-        CHECK(testing::time_with_value(vcd.signals.at(path + ".issued_warp"), vcd.end) ==
+        CHECK(tests::time_with_value(vcd.signals.at(path + ".issued_warp"), vcd.end) ==
               Approx(issued).margin(1));
-        CHECK(testing::time_with_value(vcd.signals.at(path + ".issued_line"), vcd.end) ==
+        CHECK(tests::time_with_value(vcd.signals.at(path + ".issued_line"), vcd.end) ==
               Approx(issued).margin(1));
         for (const auto& [at, warp] : vcd.signals.at(path + ".issued_warp").changes)
             if (warp) CHECK(*warp % 4 == sub_core);
@@ -136,12 +136,12 @@ TEST_CASE("signals change no result, and neither do they depend on the host's th
 
 TEST_CASE("patterns choose signals") {
     Tracer tracer;
-    const testing::Vcd sm = testing::read_vcd(tracer.trace({"gpu.*.sm1.*"}).text);
+    const tests::Vcd sm = tests::read_vcd(tracer.trace({"gpu.*.sm1.*"}).text);
     CHECK(sm.signals.size() == 26);
     CHECK(sm.signals.count("gpu.gpc0.sm1.sub_core3.issued_warp") +
               sm.signals.count("gpu.gpc1.sm1.sub_core3.issued_warp") ==
           1);
-    CHECK(testing::read_vcd(tracer.trace({"gpu.l2_slice3", "gpu.memory_channel?.pseudo_channel0.row"}).text)
+    CHECK(tests::read_vcd(tracer.trace({"gpu.l2_slice3", "gpu.memory_channel?.pseudo_channel0.row"}).text)
               .signals.size() == 8 + 8);
     try {
         tracer.trace({"gpu.gpc0.sm0.sub_core1.isued_warp"});
@@ -155,7 +155,7 @@ TEST_CASE("patterns choose signals") {
 TEST_CASE("kernels follow one another in one file of signals") {
     Tracer tracer;
     const Traced once = tracer.trace({"gpu.gpc0"}), twice = tracer.trace({"gpu.gpc0"}, 1, 2);
-    const testing::Vcd first = testing::read_vcd(once.text), both = testing::read_vcd(twice.text);
+    const tests::Vcd first = tests::read_vcd(once.text), both = tests::read_vcd(twice.text);
     CHECK(both.problems.empty());
     const double length = static_cast<double>(once.result.cycles) * cycle_ps();
     CHECK(static_cast<double>(both.end) == Approx(2 * length).margin(10));

@@ -37,10 +37,10 @@ std::string program_text(std::uint64_t base) {
     return text + "halt\n}\n";
 }
 
-void check_states(const testing::Vcd& vcd, const std::string& name, const UnitTimes& times) {
+void check_states(const tests::Vcd& vcd, const std::string& name, const UnitTimes& times) {
     for (std::size_t state = 0; state < kUnitStates; ++state) {
         INFO(name << ": " << name_of(static_cast<UnitState>(state)));
-        CHECK(testing::time_at(vcd.signals.at(name), state, vcd.end) ==
+        CHECK(tests::time_at(vcd.signals.at(name), state, vcd.end) ==
               1000.0 * static_cast<double>(times[state]));
     }
 }
@@ -69,7 +69,7 @@ TEST_CASE("signals of a TPU add up to its counters, and change nothing") {
     CHECK(result.cycles == plain.cycles);
     CHECK(result.cycles > 9000);  // written in parts
 
-    const testing::Vcd vcd = testing::read_vcd(text);
+    const tests::Vcd vcd = tests::read_vcd(text);
     CHECK(vcd.problems.empty());
     CHECK(vcd.end == result.cycles * 1000);
     const TpuCoreResult& core = result.cores.at(0);
@@ -80,13 +80,13 @@ TEST_CASE("signals of a TPU add up to its counters, and change nothing") {
     check_states(vcd, "tpu.core0.dma.load_state", core.dma.load_times);
     check_states(vcd, "tpu.core0.dma.store_state", core.dma.store_times);
     const auto amount = [&](const std::string& name) {
-        return testing::integral(vcd.signals.at(name), vcd.end) / 1000;
+        return tests::integral(vcd.signals.at(name), vcd.end) / 1000;
     };
     CHECK(amount("tpu.core0.sequencer.issued") == static_cast<double>(core.sequencer.instructions));
     CHECK(amount("tpu.hbm.read_bytes") == static_cast<double>(result.hbm.bytes_read));
     CHECK(amount("tpu.hbm.written_bytes") == static_cast<double>(result.hbm.bytes_written));
     CHECK(amount("tpu.core0.matrix_unit0.streaming") == static_cast<double>(core.matrix[0].rows_streamed));
-    const testing::VcdSignal& queue = vcd.signals.at("tpu.core0.matrix_unit0.push_queue");
+    const tests::VcdSignal& queue = vcd.signals.at("tpu.core0.matrix_unit0.push_queue");
     CHECK(queue.changes.size() > 10);
     CHECK(queue.changes.back().second == 0u);
     // Nobody watches any more.
