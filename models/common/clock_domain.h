@@ -12,6 +12,7 @@
 
 #include "models/common/cycle.h"
 #include "models/common/host_threads.h"
+#include "models/common/signals.h"
 
 namespace heddle::models {
 
@@ -47,6 +48,11 @@ class Block : public sc_core::sc_module {
     /// Back to the state just after construction. A test per block proves it complete.
     virtual void reset() = 0;
 
+    /// What can be watched about it (signals.h), always the same list in the same order.
+    virtual std::vector<SignalDeclaration> signals() const { return {}; }
+    /// Between runs: from now on its changes are told to `probe`; nullptr: to nobody, which costs nothing.
+    virtual void set_probe(SignalProbe* probe) { probe_ = probe; }
+
     ClockDomain& clock() { return clock_; }
     const ClockDomain& clock() const { return clock_; }
     /// Makes sure that tick() is called in cycle `at` (at the latest). Must lie in the future while cycles
@@ -70,6 +76,10 @@ class Block : public sc_core::sc_module {
     /// see ClockDomain. `to` may be nullptr: no block.
     void post(const Block* to, Delivery deliver, void* receiver, void* what, Cycle at);
 
+  protected:
+    /// Who watches; nullptr: nobody.
+    SignalProbe* probe() const { return probe_; }
+
   private:
     void schedule(Cycle at);
     friend class ClockDomain;
@@ -77,6 +87,7 @@ class Block : public sc_core::sc_module {
     std::uint32_t index_ = 0;
     std::uint32_t group_ = kAlone, phase_ = 0;
     Cycle due_ = kNever;
+    SignalProbe* probe_ = nullptr;
 };
 
 class ClockDomain : public sc_core::sc_module {

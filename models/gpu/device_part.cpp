@@ -28,7 +28,7 @@ std::vector<std::uint32_t> sizes_of_part(const SmConfig& sm, std::uint32_t count
 }  // namespace
 
 std::optional<DevicePart> part_of(const GpuConfig& whole) {
-    if (!whole.hbm.model.empty() || whole.hbm.make_model) return {};
+    if (!whole.hbm.model.empty() || whole.hbm.make_model || whole.l2.is_replaced()) return {};
     DevicePart part{whole, 1};
     GpuConfig& config = part.config;
     config.sm.count = (whole.sm.count / kDivisor + kSmsPerTpc - 1) / kSmsPerTpc * kSmsPerTpc;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "isa/common/activity.h"
 #include "isa/common/error.h"
@@ -12,7 +13,8 @@
 #include "models/gpu/kernel_summary.h"
 #include "models/gpu/progress_watch.h"
 #include "models/gpu/ptx_source.h"
-#include "models/memory/dram_library.h"
+#include "models/memory/model_library.h"
+#include "models/memory/tlm_l2.h"
 #include "models/memory/tlm_memory.h"
 
 namespace heddle::models::gpu {
@@ -31,6 +33,7 @@ std::uint32_t memory_group(std::size_t position, std::size_t count) {
 
 GpuConfig checked(GpuConfig config) {
     config.hbm.interleave_bytes = config.l2.interleave_bytes;
+    if (config.l2.is_replaced()) config.l2.partitions = 1;
     const std::vector<std::string> problems = check(config);
     if (problems.empty()) return config;
     std::string all;
@@ -72,10 +75,10 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     sms.init(config.sm.count, [&](const char* sm_name, std::size_t i) {
         return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pools_[gpc_of_sm[i]]);
     });
+    make_cache();
     slices.init(config.l2.slices, [&](const char* slice_name, std::size_t i) {
-        return new L2Slice(slice_name, clock, config_.l2, config_.crossbar.latency,
-                           static_cast<std::uint32_t>(i), config_.hbm.burst_bytes,
-                           pools_[members.size() + memory_group(i, config_.l2.slices)]);
+        return make_slice(slice_name, static_cast<std::uint32_t>(i),
+                          pools_[members.size() + memory_group(i, config_.l2.slices)]);
     });
     make_dram();
     channels.init(config.hbm.channels, [&](const char* channel_name, std::size_t i) -> MemoryBlock* {
@@ -119,7 +122,7 @@ void Gpu::connect_memory() {
             sms[sm].requests.bind(gpc.requests);
             gpc.sms.bind(sms[sm].responses);
         }
-        for (L2Slice& slice : slices) {
+        for (L2Block& slice : slices) {
             gpc.slices.bind(slice.requests);
             slice.responses.bind(gpc.responses);
         }
@@ -150,6 +153,29 @@ void Gpu::make_dram() {
     }
 }
 
+/// The user's L2.
+void Gpu::make_cache() {
+    const L2Config& l2 = config_.l2;
+    const L2ModelSettings settings{l2.slices,       config_.clock,      l2.bytes,
+                                   l2.ways,         l2.latency,         l2.miss_latency,
+                                   l2.fill_latency, l2.bytes_per_cycle, config_.hbm.burst_bytes};
+    if (l2.make_model)
+        cache_ = l2.make_model("l2_model", settings);
+    else if (!l2.model.empty())
+        cache_ = load_l2_model(l2.model, "l2_model", settings);
+}
+
+L2Block* Gpu::make_slice(const char* name, std::uint32_t position, MemoryRequestPool& pool) {
+    if (cache_ == nullptr)
+        return new L2Slice(name, clock, config_.l2, config_.crossbar.latency, position,
+                           config_.hbm.burst_bytes, pool);
+    auto slice = std::make_unique<TlmL2Slice>(name, clock, config_.l2, config_.crossbar.latency, position,
+                                              *cache_, pool);
+    slice->requester.socket.bind(cache_->requests(position));
+    cache_->memory(position).bind(slice->memory_socket);
+    return slice.release();
+}
+
 MemoryBlock* Gpu::make_bridge(const char* name, std::uint32_t channel, std::uint32_t slices_per_channel) {
     auto bridge =
         std::make_unique<TlmMemoryChannel>(name, clock, config_.hbm, channel, channel * slices_per_channel,
@@ -175,6 +201,7 @@ void Gpu::connect_clusters() {
 void Gpu::set_clock(double hertz) {
     clock.set_hertz(hertz);
     config_.clock = hertz;
+    if (cache_ != nullptr) cache_->set_clock(hertz);
 }
 
 void Gpu::set_l2_size(std::uint64_t bytes) {
@@ -182,7 +209,7 @@ void Gpu::set_l2_size(std::uint64_t bytes) {
     GpuConfig changed = config_;
     changed.l2.bytes = bytes;
     config_.l2.bytes = checked(changed).l2.bytes;
-    for (L2Slice& slice : slices) slice.resize(bytes / config_.l2.slices);
+    for (L2Block& slice : slices) slice.resize(bytes / config_.l2.slices);
 }
 
 void Gpu::reset_blocks() {
@@ -190,8 +217,9 @@ void Gpu::reset_blocks() {
     scheduler.reset();
     for (Sm& sm : sms) sm.reset();
     for (Gpc& gpc : gpcs) gpc.reset();
-    for (L2Slice& slice : slices) slice.reset();
+    for (L2Block& slice : slices) slice.reset();
     for (MemoryBlock& channel : channels) channel.reset();
+    if (cache_ != nullptr) cache_->reset();
     if (dram_ != nullptr) dram_->reset();
     sampler->reset();
     series->reset();
@@ -203,7 +231,7 @@ KernelSummary Gpu::tally(const LaunchPlan& plan, Cycle until) {
     for (Sm& sm : sms) sm.finish(until);
     KernelSummary summary(config_, plan);
     for (const Sm& sm : sms) summary.add(sm);
-    for (const L2Slice& slice : slices) summary.add(slice.statistics());
+    for (const L2Block& slice : slices) summary.add(slice.statistics());
     for (const MemoryBlock& channel : channels) summary.add(channel.statistics());
     return summary;
 }
@@ -225,7 +253,7 @@ LeftOutMemory Gpu::pass(const LeftOutTraffic& traffic, double gone) {
     LeftOutMemory memory;
     memory.used = traffic.accesses() != 0;
     if (gone > 0)
-        for (L2Slice& slice : slices) slice.age(gone);
+        for (L2Block& slice : slices) slice.age(gone);
     for (const std::vector<LeftOutAccess>& turn : traffic.turns()) {
         for (const LeftOutAccess& one : turn) {
             const PartitionedHash::Place place = hash_.place(one.line);
@@ -292,6 +320,8 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
 }
 
 KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
+    if (options.sample && cache_ != nullptr)
+        return run_in_full(source, options, "l2.model is not looked into");
     const ptx::LaunchContext& launch = source.launch();
     // Ports are bound when elaboration ends, and the blocks are prepared before the first cycle.
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
@@ -300,7 +330,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     LaunchPlan plan;
     const auto parts = static_cast<std::uint32_t>(gpcs.size());
     unsigned threads = std::min(options.threads, parts);
-    const bool divided = threads > 1 && dram_ == nullptr && source.divide(parts);
+    const bool divided = threads > 1 && dram_ == nullptr && cache_ == nullptr && source.divide(parts);
     if (!divided) {
         threads = 1;
         source.divide(1);
@@ -349,6 +379,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         series->begin(
             options.series, config_, [&](Cycle until) { return tally(plan, until); },
             KernelSummary(config_, plan).result(0, 0), plan.left_out);
+    set_probes(options.signals);
     for (Sm& sm : sms) sm.begin(plan);
     scheduler.begin(launch, plan.occupancy.ctas_per_sm, blocks);
 
@@ -356,8 +387,11 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     const std::uint64_t activations = clock.activations();
     const Cycle limit = options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle);
     ProgressWatch watch(source.reads_clock());
-    advance(limit, watch, source.name());
-    for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, source.name())) {
+    const auto before = static_cast<Cycle>(std::round(config_.launch.before * config_.clock));
+    if (options.signals != nullptr) options.signals->begin(clock.hertz(), before, "kernel " + source.name());
+    advance(limit, watch, options.signals, source.name());
+    for (unsigned attempts = 0; scheduler.finished() != ctas;
+         advance(limit, watch, options.signals, source.name())) {
         if (sampler->has_decided()) series->close(clock.now() + 1);
         if (sampler->leap()) {
             series->cut();
@@ -368,7 +402,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     }
 
     Cycle end = scheduler.last_finish();
-    for (const L2Slice& slice : slices) end = std::max(end, slice.statistics().last_store);
+    for (const L2Block& slice : slices) end = std::max(end, slice.statistics().last_store);
     KernelSummary summary = tally(plan, end);
     series->close(end);
     if (options.sample) {
@@ -383,6 +417,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (options.sample) result.sampling = sampler->result(result.cycles);
     if (result.sampling.error > Sampler::kWidest) return run_again(source, options);
     if (options.stands_for.whole != nullptr) note_part(result.sampling, options.stands_for);
+    if (options.signals != nullptr) options.signals->end(result.cycles);
     result.activations = clock.activations() - activations;
     result.host_threads = threads;
     return result;
@@ -405,12 +440,16 @@ KernelResult Gpu::run_again(LaunchSource& source, const RunOptions& options) {
         cautious.sample_cautiously = true;
         return run(source, cautious);
     }
+    return run_in_full(source, options, "its times did not settle");
+}
+
+KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options, const std::string& reason) {
     RunOptions in_full = options;
     in_full.sample = false;
     if (options.threads_in_full != 0) in_full.threads = options.threads_in_full;
     KernelResult result = run(source, in_full);
     result.sampling.asked = true;
-    result.sampling.note = "simulated in full: its times did not settle";
+    result.sampling.note = "simulated in full: " + reason;
     return result;
 }
 
@@ -439,14 +478,14 @@ Ledger Gpu::ledger(const KernelResult& result, std::uint64_t ctas) const {
         ledger.gpc_requests += gpc.statistics().requests - gpc.statistics().joined;
         ledger.l2_loaded_sectors += gpc.statistics().joined_sectors;
     }
-    for (const L2Slice& slice : slices) {
-        const L2SliceStatistics& served = slice.statistics();
+    for (const L2Block& slice : slices) {
+        const L2SliceStatistics served = slice.statistics();
         ledger.l2_requests += served.requests;
         ledger.l2_answers += served.answers;
         ledger.l2_loaded_sectors += served.load_sectors;
         ledger.l2_stored_sectors += served.store_sectors + served.atomic_sectors;
-        ledger.l2_fill_sectors += slice.statistics().fill_sectors;
-        ledger.l2_write_back_sectors += slice.statistics().write_back_sectors;
+        ledger.l2_fill_sectors += served.fill_sectors;
+        ledger.l2_write_back_sectors += served.write_back_sectors;
     }
     for (const MemoryBlock& channel : channels) {
         ledger.dram_read_sectors += channel.statistics().read_sectors;
@@ -467,9 +506,32 @@ bool Gpu::resume_stalled() {
     return any;
 }
 
-void Gpu::advance(Cycle limit, ProgressWatch& watch, const std::string& kernel) {
-    clock.run(limit, watch.next());
-    for (; clock.paused(); clock.run(limit, watch.next())) {
+/// Who watches signals, nobody otherwise.
+void Gpu::set_probes(SignalTrace* signals) {
+    if (signals == nullptr && !std::exchange(watched_, false)) return;
+    watched_ = signals != nullptr;
+    const auto set = [&](Block& block, const std::string& path) {
+        block.set_probe(watched_ ? signals->watch(path, block.signals()) : nullptr);
+    };
+    const std::string root = std::string(basename()) + ".";
+    for (std::size_t i = 0; i < gpcs.size(); ++i)
+        for (const std::uint32_t sm : gpcs[i].members())
+            set(sms[sm], root + "gpc" + std::to_string(i) + ".sm" + std::to_string(sm));
+    for (std::size_t i = 0; i < slices.size(); ++i) set(slices[i], root + "l2_slice" + std::to_string(i));
+    for (std::size_t i = 0; i < channels.size(); ++i)
+        set(channels[i], root + "memory_channel" + std::to_string(i));
+}
+
+void Gpu::advance(Cycle limit, ProgressWatch& watch, SignalTrace* signals, const std::string& kernel) {
+    const auto pause = [&] {
+        return std::min(watch.next(), signals != nullptr ? signals->next_flush() : kNever);
+    };
+    for (clock.run(limit, pause()); clock.paused(); clock.run(limit, pause())) {
+        // All up to the pause has been performed, whenever anything was due last.
+        if (signals != nullptr && signals->next_flush() <= watch.next()) {
+            signals->flush(signals->next_flush());
+            continue;
+        }
         if (watch.look(sms, Sm::kWarps, clock.now()))
             report_deadlock(kernel,
                             "the warps that do not wait go round in loops and nothing changes any more");

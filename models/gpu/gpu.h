@@ -8,6 +8,7 @@
 
 #include "isa/ptx/execution.h"
 #include "models/common/clock_domain.h"
+#include "models/common/signal_trace.h"
 #include "models/gpu/conservation.h"
 #include "models/gpu/cta_scheduler.h"
 #include "models/gpu/gpc.h"
@@ -67,6 +68,8 @@ struct RunOptions {
     /// A programmatic dependent launch: the cycle of the thread blocks' run (launch.before is over in cycle
     /// 0) in which the earlier launch has ended, so that griddepcontrol.wait passes.
     Cycle dependency_release = 0;
+    /// Where the signals of all blocks go; nullptr: nowhere. Not with `sample`.
+    SignalTrace* signals = nullptr;
 };
 
 /// One per process (SystemC elaborates once); runs any number of kernels, each from a complete reset with
@@ -77,7 +80,7 @@ class Gpu : public sc_core::sc_module {
     CtaScheduler scheduler;
     sc_core::sc_vector<Sm> sms;
     sc_core::sc_vector<Gpc> gpcs;
-    sc_core::sc_vector<L2Slice> slices;
+    sc_core::sc_vector<L2Block> slices;
     sc_core::sc_vector<MemoryBlock> channels;
     // The last blocks: they see all others at the end of a cycle.
     std::unique_ptr<Sampler> sampler;
@@ -105,10 +108,13 @@ class Gpu : public sc_core::sc_module {
     void make_groups();
     void connect_clusters();
     void make_dram();
+    void make_cache();
+    L2Block* make_slice(const char* name, std::uint32_t position, MemoryRequestPool& pool);
     MemoryBlock* make_bridge(const char* name, std::uint32_t channel, std::uint32_t slices_per_channel);
     void reset_blocks();
     std::size_t requests_under_way() const;
     Ledger ledger(const KernelResult& result, std::uint64_t ctas) const;
+    void set_probes(SignalTrace* signals);
     void preload(const std::vector<L2Residency>& resident);
     void preload_line(std::uint64_t number, bool dirty, bool spare_dirty = false);
     void preload_code(std::uint32_t& known, std::uint32_t lines);
@@ -118,14 +124,17 @@ class Gpu : public sc_core::sc_module {
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
     void note_part(Sampling& sampling, const StandsFor& stands_for) const;
     KernelResult run_again(LaunchSource& source, const RunOptions& options);
+    KernelResult run_in_full(LaunchSource& source, const RunOptions& options, const std::string& reason);
     LeftOutMemory pass(const LeftOutTraffic& traffic, double gone);
     /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.
-    void advance(Cycle limit, ProgressWatch& watch, const std::string& kernel);
+    void advance(Cycle limit, ProgressWatch& watch, SignalTrace* signals, const std::string& kernel);
     [[noreturn]] void report_deadlock(const std::string& kernel, const std::string& problem);
 
     GpuConfig config_;
     const PartitionedHash hash_;
+    std::shared_ptr<L2Model> cache_;        // in place of Heddle's own L2
     std::shared_ptr<DramModel> dram_;       // in place of Heddle's own
+    bool watched_ = false;                  // blocks tell their signals
     std::vector<MemoryRequestPool> pools_;  // of each GPC, then of each group of slices
 };
 

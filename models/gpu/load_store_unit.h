@@ -137,6 +137,9 @@ class LoadStoreUnit {
     bool room_for_load() const { return mshrs_in_use_ + ptx::kWarpSize <= config_.l1.mshrs; }
     bool room_for_store() const { return stores_ + ptx::kWarpSize <= config_.l1.stores; }
 
+    std::uint32_t lines_waited_for() const { return mshrs_in_use_; }
+    std::uint32_t stores_under_way() const { return stores_; }
+
     const LoadStoreStatistics& statistics() const { return statistics_; }
     double busy_cycles() const { return unit_.busy_cycles(); }
     FineCycles busy_time() const { return unit_.busy_time(); }

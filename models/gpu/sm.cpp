@@ -29,7 +29,6 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
     responses.bind(*this);
     ctas.bind(*this);
     cluster.bind(*this);
-    scoreboards_.resize(kWarps);
     reset();
 }
 
@@ -46,80 +45,51 @@ void Sm::end_of_elaboration() {
 
 void Sm::reset() {
     for (SubCore& sub_core : sub_cores_) sub_core.reset(config_.sm.scheduler, config_.load_store.queue);
-    plan_ = nullptr;
+    launch_ = {};
     // Without a thread block nothing else has changed: kernels of few blocks cost few SMs.
     if (!std::exchange(used_, false)) return;
+    state_ = {};
+    for (WarpWork& work : work_)
+        if (std::exchange(work.used, false)) work = WarpWork{};
+    inbox_.reset();
     port_.reset();
     load_store_.reset();
     line_fetch_.reset();
-    constant_waits_.clear();
     bulk_copies_.reset();
     cluster_port_.reset();
     warpgroup_unit_.reset();
-    operations_.clear();
-    free_operations_.clear();
-    ending_.clear();
-    arriving_.clear();
-    storing_.clear();
-    releases_.clear();
-    ends_operation_ = side_work_ = clustered_ = false;
-    drain_at_ = 0;
-    warps_.fill(WarpSlot{});
-    for (WarpWork& work : work_)
-        if (std::exchange(work.used, false)) work = WarpWork{};
-    cta_slots_.clear();
-    free_slots_.fill(0xffff);
-    for (auto& scoreboard : scoreboards_) scoreboard.reset();
-    arriving_ctas_.clear();
-    inbox_.reset();
-    arrivals_ = {};
-    completed_.clear();
-    ended_.clear();
-    fences_waiting_ = 0;
-    loads_blocked_ = stores_blocked_ = false;
-    resident_ctas_ = 0;
-    next_warp_start_ = 0;
-    next_ = kNever;
-    issue_at_.fill(kNever);
-    changed_ = 0;
-    now_ = 0;
-    performing_ = false;
-    first_sub_core_ = 0;
-    busy_since_ = 0;
-    watches_.clear();
-    fewest_steps_ = ~std::uint64_t{0};
-    most_steps_ = steps_ = 0;
-    statistics_ = {};
-    writes_ = 0;
 }
 
 void Sm::begin(const LaunchPlan& plan) {
-    plan_ = &plan;
-    part_ = plan.patterns.size() > 1 ? group() : 0;
-    patterns_ = &plan.patterns[part_];
-    clustered_ = ptx::cluster_size(*plan.launch) > 1;
-    window_mask_ = std::min(plan.window, sm_window(config_, clustered_)) - 1;
-    audit_ = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.source) : nullptr;
-    profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
-    watches_.assign(plan.left_out != nullptr ? kWarps : 0, {});
-    for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
+    launch_.plan = &plan;
+    launch_.part = plan.patterns.size() > 1 ? group() : 0;
+    launch_.patterns = &plan.patterns[launch_.part];
+    launch_.clustered = ptx::cluster_size(*plan.launch) > 1;
+    launch_.window_mask = std::min(plan.window, sm_window(config_, launch_.clustered)) - 1;
+    if (signals_) signals_->begin();
+    launch_.observed = plan.audit || signals_ != nullptr;
+    launch_.audit = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.source) : nullptr;
+    launch_.profile.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
+    launch_.watches.assign(plan.left_out != nullptr ? kWarps : 0, {});
+    for (SubCore& sub_core : sub_cores_)
+        sub_core.set_profile(plan.profile ? launch_.profile.data() : nullptr);
 }
 
 /// What only an SM that is given a thread block needs.
 void Sm::prepare() {
     used_ = true;
-    inbox_.set_lookahead(window_mask_ + 1);
+    inbox_.set_lookahead(launch_.window_mask + 1);
     check_registers();
-    load_store_.begin(plan_->occupancy.l1_bytes);
-    instructions_.begin(config_.instruction_cache, plan_->kernel.lines, kSubCores, line_fetch_);
+    load_store_.begin(launch_.plan->occupancy.l1_bytes);
+    instructions_.begin(config_.instruction_cache, launch_.plan->kernel.lines, kSubCores, line_fetch_);
     constants_.begin(config_.constant_cache, config_.instruction_cache, kSubCores, line_fetch_);
-    port_.set_window(plan_->launch->access_policy_window);
-    cta_slots_.resize(plan_->occupancy.ctas_per_sm);
+    port_.set_window(launch_.plan->launch->access_policy_window);
+    state_.cta_slots.resize(launch_.plan->occupancy.ctas_per_sm);
 }
 
 std::uint64_t Sm::events() const {
-    std::uint64_t events = writes_ + load_store_.stores_sent() + statistics_.ctas;
-    for (const CtaSlot& slot : cta_slots_) {
+    std::uint64_t events = state_.writes + load_store_.stores_sent() + state_.statistics.ctas;
+    for (const CtaSlot& slot : state_.cta_slots) {
         events = events * 31 + (slot.used ? 1 : 0);
         if (slot.used) events = events * 31 + slot.cta->linear_index() + slot.cta->changes();
     }
@@ -127,8 +97,8 @@ std::uint64_t Sm::events() const {
 }
 
 ptx::WarpFingerprint Sm::fingerprint(unsigned warp) const {
-    const WarpSlot& slot = warps_[warp];
-    return cta_slots_[slot.cta].cta->fingerprint(slot.warp.index());
+    const WarpSlot& slot = state_.warps[warp];
+    return state_.cta_slots[slot.cta].cta->fingerprint(slot.warp.index());
 }
 
 void Sm::finish(Cycle end) {
@@ -139,89 +109,95 @@ void Sm::finish(Cycle end) {
 }
 
 void Sm::due(Cycle at) {
-    next_ = std::min(next_, at);
-    if (!performing_) wake(end_of(at));
+    state_.next = std::min(state_.next, at);
+    if (!state_.performing) wake(end_of(at));
 }
 
 Cycle Sm::tick(Cycle now) {
-    arrivals_ = inbox_.take(now);
-    for (const ArrivalWindows::Arrival& arrival : arrivals_) {
-        if (LoadStoreUnit::owns(arrival.hint)) prefetch_warp(warps_[load_store_.waiting_warp(arrival.hint)]);
+    state_.arrivals = inbox_.take(now);
+    for (const ArrivalWindows::Arrival& arrival : state_.arrivals) {
+        if (LoadStoreUnit::owns(arrival.hint))
+            prefetch_warp(state_.warps[load_store_.waiting_warp(arrival.hint)]);
     }
-    performing_ = true;
+    state_.performing = true;
     for (;;) {
-        now_ = arrivals_.empty() ? next_ : std::min<Cycle>(next_, arrivals_.front().at);
-        if (now_ > now) break;
-        next_ = kNever;
-        const Cycle following = run_cycle(now_);
-        next_ = std::min(next_, following);
+        state_.now =
+            state_.arrivals.empty() ? state_.next : std::min<Cycle>(state_.next, state_.arrivals.front().at);
+        if (state_.now > now) break;
+        state_.next = kNever;
+        const Cycle following = run_cycle(state_.now);
+        if (signals_) [[unlikely]]
+            tell_signals(state_.now);
+        state_.next = std::min(state_.next, following);
     }
-    now_ = now;
-    performing_ = false;
-    return std::min(next_ == kNever ? kNever : end_of(next_), inbox_.next(now));
+    state_.now = now;
+    state_.performing = false;
+    return std::min(state_.next == kNever ? kNever : end_of(state_.next), inbox_.next(now));
 }
 
 // Returns the next cycle in which something happens, but for arrivals.
 Cycle Sm::run_cycle(Cycle now) {
-    if (needs_acknowledgements() || now >= drain_at_) drain_acknowledgements(now);
-    if (!arrivals_.empty() && arrivals_.front().at == now) take_arrivals(now);
-    if (side_work_) {
-        if (!storing_.empty() || !ending_.empty()) end_operations(now);
-        if (!releases_.empty()) release_due(now);
+    if (needs_acknowledgements() || now >= state_.drain_at) drain_acknowledgements(now);
+    if (!state_.arrivals.empty() && state_.arrivals.front().at == now) take_arrivals(now);
+    if (state_.side_work) {
+        if (!state_.storing.empty() || !state_.ending.empty()) end_operations(now);
+        if (!state_.releases.empty()) release_due(now);
     }
-    if (loads_blocked_ || stores_blocked_) update_room(now);
-    while (side_work_ && !arriving_ctas_.empty() && arriving_ctas_.front().at <= now) {
-        const Arrival arrival = std::move(arriving_ctas_.front());
-        arriving_ctas_.pop_front();
+    if (state_.loads_blocked || state_.stores_blocked) update_room(now);
+    while (state_.side_work && !state_.arriving_ctas.empty() && state_.arriving_ctas.front().at <= now) {
+        const Arrival arrival = std::move(state_.arriving_ctas.front());
+        state_.arriving_ctas.pop_front();
         place_cta(arrival, now);
     }
     issue_due(now);
     Cycle next = kNever;
-    for (unsigned changed = std::exchange(changed_, 0); changed != 0; changed &= changed - 1)
+    for (unsigned changed = std::exchange(state_.changed, 0); changed != 0; changed &= changed - 1)
         plan(static_cast<unsigned>(std::countr_zero(changed)), now + 1);
-    for (const Cycle at : issue_at_) next = std::min(next, at);
+    for (const Cycle at : state_.issue_at) next = std::min(next, at);
     if (needs_acknowledgements()) next = std::min(next, load_store_.next_acknowledgement());
-    if (!side_work_) return next;
-    side_work_ = !(arriving_ctas_.empty() && storing_.empty() && ending_.empty() && releases_.empty());
-    if (!arriving_ctas_.empty()) next = std::min(next, arriving_ctas_.front().at);
+    if (!state_.side_work) return next;
+    state_.side_work = !(state_.arriving_ctas.empty() && state_.storing.empty() && state_.ending.empty() &&
+                         state_.releases.empty());
+    if (!state_.arriving_ctas.empty()) next = std::min(next, state_.arriving_ctas.front().at);
     return std::min(next, next_end());
 }
 
 void Sm::plan(unsigned sub_core, Cycle from) {
     sub_cores_[sub_core].plan(from);
-    issue_at_[sub_core] = sub_cores_[sub_core].next_cycle();
+    state_.issue_at[sub_core] = sub_cores_[sub_core].next_cycle();
 }
 
 // The load-store unit takes turns among the sub-cores: first comes the one after the last it served.
 void Sm::issue_due(Cycle now) {
-    const unsigned first = first_sub_core_;
+    const unsigned first = state_.first_sub_core;
     unsigned passed = 0;  // of the sub-cores in their order
     for (;;) {
-        unsigned due = changed_;
-        for (unsigned i = 0; i < kSubCores; ++i) due |= issue_at_[i] <= now ? 1u << i : 0u;
+        unsigned due = state_.changed;
+        for (unsigned i = 0; i < kSubCores; ++i) due |= state_.issue_at[i] <= now ? 1u << i : 0u;
         const unsigned in_order = (due | due << kSubCores) >> first & ((1u << kSubCores) - 1) & ~passed;
         if (in_order == 0) return;
         const auto place = static_cast<unsigned>(std::countr_zero(in_order));
         passed |= (2u << place) - 1;
         const unsigned sub_core = (first + place) % kSubCores;
-        if ((changed_ >> sub_core & 1u) != 0) {
-            changed_ &= ~(1u << sub_core);
+        if ((state_.changed >> sub_core & 1u) != 0) {
+            state_.changed &= ~(1u << sub_core);
             plan(sub_core, now);
         }
-        if (issue_at_[sub_core] <= now) issue(sub_cores_[sub_core].next_slot() * kSubCores + sub_core, now);
+        if (state_.issue_at[sub_core] <= now)
+            issue(sub_cores_[sub_core].next_slot() * kSubCores + sub_core, now);
     }
 }
 
 bool Sm::can_act(Cycle now) const {
     if (end_of(now) != now) return false;
     if (inbox_.due(now)) return true;
-    if (!arriving_ctas_.empty() && arriving_ctas_.front().at <= now) return true;
+    if (!state_.arriving_ctas.empty() && state_.arriving_ctas.front().at <= now) return true;
     if (next_end() <= now) return true;
     if (needs_acknowledgements() && load_store_.next_acknowledgement() <= now) return true;
     for (unsigned warp = 0; warp < kWarps; ++warp) {
-        const WarpSlot& slot = warps_[warp];
+        const WarpSlot& slot = state_.warps[warp];
         if (slot.state != WarpState::running) continue;
-        const TimedInstruction& row = plan_->kernel.instructions[slot.warp.next()];
+        const TimedInstruction& row = launch_.plan->kernel.instructions[slot.warp.next()];
         const Stamp ready = ready_stamp(warp, row);
         if (ready == kPending || slot.fetched > now || cycle_of(std::max(ready, slot.not_before)) > now)
             continue;
@@ -232,18 +208,18 @@ bool Sm::can_act(Cycle now) const {
 
 /// When the operands of the warp's next instruction, and what else it waits for, are there.
 Stamp Sm::ready_stamp(unsigned warp, const TimedInstruction& row) const {
-    return row.waits_for_registers ? ready_of_registers(warps_[warp], row) : ready_of_groups(warp, row);
+    return row.waits_for_registers ? ready_of_registers(state_.warps[warp], row) : ready_of_groups(warp, row);
 }
 
 Stamp Sm::ready_of_registers(const WarpSlot& slot, const TimedInstruction& row) const {
-    const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
+    const std::uint16_t* const registers = launch_.plan->kernel.registers.data() + row.first_register;
     Stamp ready = 0;
     for (unsigned i = 0; i < row.touched; ++i) ready = std::max(ready, slot.scoreboard[registers[i]]);
     return ready;
 }
 
 Stamp Sm::ready_of_groups(unsigned warp, const TimedInstruction& row) const {
-    const WarpSlot& slot = warps_[warp];
+    const WarpSlot& slot = state_.warps[warp];
     const WarpWork& work = work_[warp];
     switch (row.kind) {
         case TimingKind::wait_group:
@@ -257,7 +233,7 @@ Stamp Sm::ready_of_groups(unsigned warp, const TimedInstruction& row) const {
         case TimingKind::bulk_wait_read:
             return work.bulk_reads.ready(row.groups_left);
         case TimingKind::dependency_wait:
-            return memory_stamp(plan_->dependency_release);
+            return memory_stamp(launch_.plan->dependency_release);
         case TimingKind::warpgroup_product:
             return std::max(work.product_begins[slot.next_product], ready_of_registers(slot, row));
         case TimingKind::more_registers:
@@ -270,7 +246,7 @@ Stamp Sm::ready_of_groups(unsigned warp, const TimedInstruction& row) const {
 }
 
 void Sm::set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp) {
-    const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
+    const std::uint16_t* const registers = launch_.plan->kernel.registers.data() + row.first_register;
     for (unsigned i = 0; i < row.written; ++i) slot.scoreboard[registers[i]] = stamp;
 }
 
@@ -285,12 +261,12 @@ CycleReason Sm::reason_of(const WarpSlot& slot, Stamp ready) const {
 /// Finds out when the warp's next instruction can issue and tells its sub-core. Instructions that take no
 /// issue slot are performed on the way, as soon as their operands' time is known.
 void Sm::look_at_next(unsigned warp, Cycle now) {
-    WarpSlot& slot = warps_[warp];
+    WarpSlot& slot = state_.warps[warp];
     SubCore& sub_core = sub_core_of(warp);
     sub_core.account(now);
     for (;;) {
         slot.instruction = slot.warp.next();
-        const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
+        const TimedInstruction& row = launch_.plan->kernel.instructions[slot.instruction];
         if (row.kind == TimingKind::fence) load_store_.drain_acknowledgements(now);
         const Stamp ready = ready_stamp(warp, row);
         if (row.line != slot.line && row.kind != TimingKind::free) {
@@ -300,7 +276,7 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
         if (ready == kPending) {
             if (row.kind == TimingKind::fence) {
                 slot.waits_for_fence = true;
-                ++fences_waiting_;
+                ++state_.fences_waiting;
             }
             sub_core.set_next(
                 warp / kSubCores, kPending, row.unit,
@@ -314,8 +290,8 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
             return;
         }
         const ptx::StepResult step = slot.step(now);
-        ++statistics_.warp_instructions;
-        if (!watches_.empty()) watch_step(warp, slot.instruction, row.kind, now);
+        ++state_.statistics.warp_instructions;
+        if (!launch_.watches.empty()) watch_step(warp, slot.instruction, row.kind, now);
         if (row.parameter_offset >= 0) {
             slot.constant =
                 constants_.parameter(warp % kSubCores, static_cast<std::uint32_t>(row.parameter_offset),
@@ -336,16 +312,16 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
 }
 
 void Sm::issue(unsigned warp, Cycle now) {
-    WarpSlot& slot = warps_[warp];
-    const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
+    WarpSlot& slot = state_.warps[warp];
+    const TimedInstruction& row = launch_.plan->kernel.instructions[slot.instruction];
     const std::uint32_t index = slot.instruction;
-    if (clustered_) set_release(cta_slots_[slot.cta], row, now);
+    if (launch_.clustered) set_release(state_.cta_slots[slot.cta], row, now);
     sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots, row.reads);
     const ptx::StepResult step = slot.step(now);
-    if (audit_) audit_->issued(warp, row.info, step.info, now);
-    ++statistics_.warp_instructions;
-    statistics_.machine_instructions += row.slots;
-    statistics_.pipeline_instructions[static_cast<std::size_t>(row.pipeline)] += row.slots;
+    if (launch_.observed) tell_issue(warp, row, step, now);
+    ++state_.statistics.warp_instructions;
+    state_.statistics.machine_instructions += row.slots;
+    state_.statistics.pipeline_instructions[static_cast<std::size_t>(row.pipeline)] += row.slots;
     slot.not_before = 0;
     switch (row.kind) {
         case TimingKind::free:
@@ -353,8 +329,8 @@ void Sm::issue(unsigned warp, Cycle now) {
         case TimingKind::fence:
         case TimingKind::wait_group:
             if (row.tensor_macs != 0) {
-                statistics_.tensor_macs += row.tensor_macs;
-                statistics_.tensor_full_time += row.tensor_full_time;
+                state_.statistics.tensor_macs += row.tensor_macs;
+                state_.statistics.tensor_full_time += row.tensor_full_time;
             }
             set_written(slot, row, fixed_stamp(now + row.latency));
             break;
@@ -372,7 +348,7 @@ void Sm::issue(unsigned warp, Cycle now) {
             work_of(warp).bulk_writes.commit();
             break;
         case TimingKind::launch_dependents:
-            trigger(cta_slots_[slot.cta], now);
+            trigger(state_.cta_slots[slot.cta], now);
             break;
         case TimingKind::dependency_wait:
             slot.not_before = fixed_stamp(now + 1);
@@ -407,7 +383,7 @@ void Sm::issue(unsigned warp, Cycle now) {
             use_load_store(warp, row, step, now);
             break;
     }
-    if (!watches_.empty()) watch_step(warp, index, row.kind, now);
+    if (!launch_.watches.empty()) watch_step(warp, index, row.kind, now);
     if (step.started_operations != 0) {
         begin_operations(warp, now);
         update_room(now);
@@ -417,12 +393,12 @@ void Sm::issue(unsigned warp, Cycle now) {
 }
 
 void Sm::multiply(unsigned warp, const TimedInstruction& row, Cycle now) {
-    WarpSlot& slot = warps_[warp];
+    WarpSlot& slot = state_.warps[warp];
     WarpWork& work = work_of(warp);
-    statistics_.tensor_macs += row.tensor_macs;
-    statistics_.tensor_full_time += row.tensor_full_time;
+    state_.statistics.tensor_macs += row.tensor_macs;
+    state_.statistics.tensor_full_time += row.tensor_full_time;
     const WarpgroupUnit::Outcome outcome = warpgroup_unit_.start(
-        warp % kSubCores, plan_->kernel.products[row.latency], load_store_.busy_time(), now);
+        warp % kSubCores, launch_.plan->kernel.products[row.latency], load_store_.busy_time(), now);
     work.products.add(outcome.end);
     work.product_begins[slot.next_product] = fixed_stamp(outcome.begin);
     slot.next_product = static_cast<std::uint8_t>((slot.next_product + 1u) % config_.wgmma.queue);
@@ -431,13 +407,13 @@ void Sm::multiply(unsigned warp, const TimedInstruction& row, Cycle now) {
 
 // For sampling. A wait for an mbarrier that has to wait is performed again: it does not count.
 void Sm::watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now) {
-    const ptx::Warp& performed = warps_[warp].warp;
-    WarpWatch& watch = watches_[warp];
+    const ptx::Warp& performed = state_.warps[warp].warp;
+    WarpWatch& watch = launch_.watches[warp];
     if (performed.blocked() && kind == TimingKind::memory_barrier) return;
     watch.step();
-    ++steps_;
+    ++state_.steps;
     if (!performed.finished() && kind == TimingKind::branch && performed.next() <= instruction)
-        watch.turn(performed.next(), now + *plan_->left_out);
+        watch.turn(performed.next(), now + *launch_.plan->left_out);
 }
 
 }  // namespace heddle::models::gpu

@@ -23,6 +23,7 @@
 #include "models/gpu/load_store_unit.h"
 #include "models/gpu/loop_watch.h"
 #include "models/gpu/sm_audit.h"
+#include "models/gpu/sm_signals.h"
 #include "models/gpu/stamp.h"
 #include "models/gpu/sub_core.h"
 #include "models/gpu/warpgroup_unit.h"
@@ -76,6 +77,8 @@ class Sm : public Block,
     bool can_act(Cycle now) const override;
     void prefetch(Cycle now, unsigned stage) const override;
     void reset() override;
+    std::vector<SignalDeclaration> signals() const override { return SmSignals::declarations(); }
+    void set_probe(SignalProbe* probe) override;
 
     /// Before the first run: for each SM of the GPU its place among `neighbours`.
     void set_places(std::vector<std::uint16_t> places) { places_ = std::move(places); }
@@ -91,26 +94,28 @@ class Sm : public Block,
     /// Changes whenever something has happened that a warp elsewhere could notice: see ProgressWatch.
     std::uint64_t events() const;
     /// Slot `warp` holds a warp that is not blocked; how it stands.
-    bool is_running(unsigned warp) const { return warps_[warp].state == WarpState::running; }
+    bool is_running(unsigned warp) const { return state_.warps[warp].state == WarpState::running; }
     ptx::WarpFingerprint fingerprint(unsigned warp) const;
     /// With LaunchPlan::left_out: calls visit(slot, ptx::Warp&, WarpWatch&, CTA slot) for each warp that has
     /// not finished. Between cycles.
     template <class Visit>
     void visit_warps(Visit visit) {
         for (unsigned warp = 0; warp < kWarps; ++warp) {
-            if (warps_[warp].state != WarpState::running && warps_[warp].state != WarpState::at_barrier)
+            if (state_.warps[warp].state != WarpState::running &&
+                state_.warps[warp].state != WarpState::at_barrier)
                 continue;
-            visit(warp, *warps_[warp].source->ptx_warp(), watches_[warp], warps_[warp].cta);
+            visit(warp, *state_.warps[warp].source->ptx_warp(), launch_.watches[warp],
+                  state_.warps[warp].cta);
         }
     }
     /// Instructions of a CTA, of those that have finished: the fewest and the most. With left_out.
-    std::uint64_t fewest_steps() const { return fewest_steps_; }
-    std::uint64_t most_steps() const { return most_steps_; }
+    std::uint64_t fewest_steps() const { return state_.fewest_steps; }
+    std::uint64_t most_steps() const { return state_.most_steps; }
     /// Instructions performed, but for waits that had to wait and came again. With left_out.
-    std::uint64_t steps() const { return steps_; }
+    std::uint64_t steps() const { return state_.steps; }
 
-    const std::vector<InstructionCycles>& profile() const { return profile_; }
-    const SmStatistics& statistics() const { return statistics_; }
+    const std::vector<InstructionCycles>& profile() const { return launch_.profile; }
+    const SmStatistics& statistics() const { return state_.statistics; }
     const LoadStoreUnit& load_store() const { return load_store_; }
     const WarpgroupUnit& warpgroup_unit() const { return warpgroup_unit_; }
     const BulkCopyEngine& bulk_copies() const { return bulk_copies_; }
@@ -176,7 +181,7 @@ class Sm : public Block,
     void end_of_elaboration() override;
     /// Something is to happen in cycle `at`.
     void due(Cycle at);
-    Cycle end_of(Cycle cycle) const { return cycle | window_mask_; }
+    Cycle end_of(Cycle cycle) const { return cycle | launch_.window_mask; }
     Cycle run_cycle(Cycle now);
     static void prefetch_warp(const WarpSlot& slot);
     void warps_released(std::uint32_t tag, std::uint32_t warps) override;
@@ -188,6 +193,8 @@ class Sm : public Block,
         return work_[warp];
     }
     void issue(unsigned warp, Cycle now);
+    void tell_issue(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now);
+    void tell_signals(Cycle now);
     void use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now);
     LoadStoreUnit::Outcome access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now);
@@ -222,7 +229,7 @@ class Sm : public Block,
     Stamp ready_of_registers(const WarpSlot& slot, const TimedInstruction& row) const;
     void drain_acknowledgements(Cycle now);
     bool needs_acknowledgements() const {
-        return stores_blocked_ || fences_waiting_ != 0 || !storing_.empty();
+        return state_.stores_blocked || state_.fences_waiting != 0 || !state_.storing.empty();
     }
     void finish_warp(unsigned warp, Cycle now);
     void count_steps(const CtaSlot& cta);
@@ -238,79 +245,94 @@ class Sm : public Block,
     void release_fences(Cycle now);
     /// To be changed: its next issue is planned anew.
     SubCore& sub_core_of(unsigned warp) {
-        changed_ |= 1u << warp % kSubCores;
+        state_.changed |= 1u << warp % kSubCores;
         return sub_cores_[warp % kSubCores];
     }
     void plan(unsigned sub_core, Cycle from);
     void issue_due(Cycle now);
 
-    // Hot members first, in the order in which a cycle comes to them.
-    alignas(64) const LaunchPlan* plan_ = nullptr;
-    AccessPatterns* patterns_ = nullptr;
-    const GpuConfig& config_;
-    Cycle next_ = kNever;                      // the first cycle in which something is to happen
-    Cycle now_ = 0;                            // the cycle that is performed, or was last
-    Cycle window_mask_ = 0;                    // cycles of a window, less one
-    std::array<Cycle, kSubCores> issue_at_{};  // as planned
-    unsigned changed_ = 0;                     // sub-cores that are to plan anew, one bit each
-    Cycle drain_at_ = 0;                       // acknowledgements are counted at least as often
-    unsigned fences_waiting_ = 0;
-    unsigned resident_ctas_ = 0;
-    bool loads_blocked_ = false, stores_blocked_ = false;
-    bool performing_ = false;      // within tick()
-    bool used_ = true;             // since reset() a thread block has come
-    bool side_work_ = false;       // one of the lists of CTAs, operations and releases may hold something
-    bool clustered_ = false;       // the launch has clusters
-    bool ends_operation_ = false;  // the release comes from this SM
-    std::array<std::uint16_t, kSubCores> free_slots_{};  // one bit per slot
-    std::uint64_t writes_ = 0;
-    SmStatistics statistics_;
-    std::array<SubCore, kSubCores> sub_cores_;
-    std::array<WarpSlot, kWarps> warps_{};
-
-    CrossbarPort port_;
-    LoadStoreUnit load_store_;
-    ArrivalWindows inbox_;
-    std::span<const ArrivalWindows::Arrival> arrivals_;  // of the present window, not yet taken
-    std::vector<LoadStoreUnit::Completed> completed_;
-    std::vector<BulkCopyEngine::Ended> ended_;  // not yet known to their warps
-    std::array<WarpWork, kWarps> work_{};
-    std::vector<CtaSlot> cta_slots_;
-    InstructionFetch instructions_;
-    ConstantCache constants_;
-    LineFetch line_fetch_;
+    /// A line of constants that loads wait for.
     struct ConstantWait {
         std::uint32_t line;
         std::uint32_t load;  // of the load-store unit
         Cycle after;         // from the line's arrival to the use of its values
     };
-    std::vector<ConstantWait> constant_waits_;
-    BulkCopyEngine bulk_copies_;
-    ClusterPort cluster_port_;
-    WarpgroupUnit warpgroup_unit_;
-    const std::uint32_t position_;
-    std::uint32_t part_ = 0;  // of the launch: LaunchSource::divide()
-    std::vector<std::uint16_t> places_;
-    CtaReporter* reporter_ = nullptr;
-
-    std::vector<std::unique_ptr<Stamp[]>> scoreboards_;  // per warp slot, made when first used
-    std::deque<Arrival> arriving_ctas_;
-    std::vector<Operation> operations_;  // by number
-    std::vector<std::uint32_t> free_operations_;
-    std::vector<std::uint32_t> ending_, arriving_;  // operations with a known end; that wait for copies
-    std::vector<std::uint32_t> storing_;            // that wait for acknowledgements
+    /// Warps that other CTAs or the end of operations let go on.
     struct Release {
         Cycle at;
         std::uint32_t cta, warps;
     };
-    std::vector<Release> releases_;           // of warps, by other CTAs or the end of operations
-    std::vector<InstructionCycles> profile_;  // empty when not asked for
-    std::vector<WarpWatch> watches_;          // by warp slot; empty when not asked for
-    std::uint64_t fewest_steps_ = ~std::uint64_t{0}, most_steps_ = 0, steps_ = 0;
-    Cycle next_warp_start_ = 0;    // warps of arriving CTAs start one after another
-    unsigned first_sub_core_ = 0;  // whose memory instruction comes first
-    Cycle busy_since_ = 0;
-    std::unique_ptr<SmAudit> audit_;  // none when not asked for
+    /// What begin() says of the launch. Its default value is that of no launch.
+    struct Launch {
+        const LaunchPlan* plan = nullptr;
+        AccessPatterns* patterns = nullptr;
+        Cycle window_mask = 0;                   // cycles of a window, less one
+        std::uint32_t part = 0;                  // LaunchSource::divide()
+        bool clustered = false;                  // it has clusters
+        bool observed = false;                   // issues are told to `audit` or to who watches signals
+        std::vector<InstructionCycles> profile;  // empty when not asked for
+        std::vector<WarpWatch> watches;          // by warp slot; empty when not asked for
+        std::unique_ptr<SmAudit> audit;          // none when not asked for
+    };
+    /// What happens changes this. Its default value is the state after reset(), which is one assignment;
+    /// parts that are classes of their own, and what most warps never touch (WarpWork), are reset beside it.
+    /// Hot members come first, in the order in which a cycle comes to them.
+    struct State {
+        Cycle next = kNever;  // the first cycle in which something is to happen
+        Cycle now = 0;        // the cycle that is performed, or was last
+        std::array<Cycle, kSubCores> issue_at{kNever, kNever, kNever, kNever};  // as planned
+        unsigned changed = 0;  // sub-cores that are to plan anew, one bit each
+        Cycle drain_at = 0;    // acknowledgements are counted at least as often
+        unsigned fences_waiting = 0;
+        unsigned resident_ctas = 0;
+        bool loads_blocked = false, stores_blocked = false;
+        bool performing = false;      // within tick()
+        bool side_work = false;       // one of the lists of CTAs, operations and releases may hold something
+        bool ends_operation = false;  // the release comes from this SM
+        std::array<std::uint16_t, kSubCores> free_slots{0xffff, 0xffff, 0xffff, 0xffff};  // one bit per slot
+        std::uint64_t writes = 0;
+        SmStatistics statistics;
+        std::array<WarpSlot, kWarps> warps{};
+
+        std::span<const ArrivalWindows::Arrival> arrivals;  // of the present window, not yet taken
+        std::vector<LoadStoreUnit::Completed> completed;
+        std::vector<BulkCopyEngine::Ended> ended;  // not yet known to their warps
+        std::vector<CtaSlot> cta_slots;
+        std::vector<ConstantWait> constant_waits;
+        std::array<std::unique_ptr<Stamp[]>, kWarps> scoreboards;  // per warp slot, made when first used
+        std::deque<Arrival> arriving_ctas;
+        std::vector<Operation> operations;  // by number
+        std::vector<std::uint32_t> free_operations;
+        std::vector<std::uint32_t> ending, arriving;  // operations with a known end; that wait for copies
+        std::vector<std::uint32_t> storing;           // that wait for acknowledgements
+        std::vector<Release> releases;
+        std::uint64_t fewest_steps = ~std::uint64_t{0}, most_steps = 0, steps = 0;
+        Cycle next_warp_start = 0;    // warps of arriving CTAs start one after another
+        unsigned first_sub_core = 0;  // whose memory instruction comes first
+        Cycle busy_since = 0;
+    };
+    static_assert(kSubCores == 4);
+
+    const GpuConfig& config_;
+    Launch launch_;
+    bool used_ = true;  // since reset() a thread block has come
+    alignas(64) State state_;
+    std::array<SubCore, kSubCores> sub_cores_;
+
+    CrossbarPort port_;
+    LoadStoreUnit load_store_;
+    ArrivalWindows inbox_;
+    std::array<WarpWork, kWarps> work_{};
+    InstructionFetch instructions_;
+    ConstantCache constants_;
+    LineFetch line_fetch_;
+    BulkCopyEngine bulk_copies_;
+    ClusterPort cluster_port_;
+    WarpgroupUnit warpgroup_unit_;
+    const std::uint32_t position_;
+    std::vector<std::uint16_t> places_;
+    CtaReporter* reporter_ = nullptr;
+    std::unique_ptr<SmSignals> signals_;  // none when nobody watches
 };
 
 }  // namespace heddle::models::gpu

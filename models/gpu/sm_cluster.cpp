@@ -16,9 +16,9 @@ constexpr unsigned kRankShift = 24;
 LoadStoreUnit::Outcome Sm::access_cluster(unsigned warp, const TimedInstruction& row,
                                           const ptx::MemoryAccess& access, const LoadOwner& owner,
                                           Cycle now) {
-    const CtaSlot& cta = cta_slots_[warps_[warp].cta];
+    const CtaSlot& cta = state_.cta_slots[state_.warps[warp].cta];
     const LoadStoreUnit::Outcome local =
-        load_store_.access_shared(access, patterns_->of(row.pattern), now);
+        load_store_.access_shared(access, launch_.patterns->of(row.pattern), now);
     const Cycle leave = local.ready - config_.shared.latency;
     const bool answered = !access.write || (access.atomic && row.written != 0);
     const RequestKind kind = access.atomic  ? RequestKind::atomic
@@ -59,9 +59,9 @@ void Sm::take_cluster_message(MemoryRequest& message, Cycle now) {
     const bool copy = (message.tag & ClusterPort::kCopyTag) != 0;
     if (message.returning) {
         if (copy)
-            ended_.push_back({tag, now, now});
+            state_.ended.push_back({tag, now, now});
         else
-            load_store_.complete_remote(tag, cluster_port_.receive(message, now), completed_);
+            load_store_.complete_remote(tag, cluster_port_.receive(message, now), state_.completed);
         cluster_port_.give_back(message);
         return;
     }
@@ -95,12 +95,12 @@ void Sm::set_release(const CtaSlot& cta, const TimedInstruction& row, Cycle now)
 
 // In the middle of another SM's cycle, or of complete(): the warps go on later.
 void Sm::warps_released(std::uint32_t tag, std::uint32_t warps) {
-    const std::shared_ptr<ClusterRun>& cluster = cta_slots_[tag].cluster;
-    const Cycle at =
-        ends_operation_ || cluster == nullptr ? now_ + config_.sm.barrier_latency : cluster->release_at;
-    releases_.push_back({std::max(at, now_ + 1), tag, warps});
-    side_work_ = true;
-    due(releases_.back().at);
+    const std::shared_ptr<ClusterRun>& cluster = state_.cta_slots[tag].cluster;
+    const Cycle at = state_.ends_operation || cluster == nullptr ? state_.now + config_.sm.barrier_latency
+                                                                 : cluster->release_at;
+    state_.releases.push_back({std::max(at, state_.now + 1), tag, warps});
+    state_.side_work = true;
+    due(state_.releases.back().at);
 }
 
 }  // namespace heddle::models::gpu

@@ -9,9 +9,9 @@ void Sm::wait_for_constants(const LoadOwner& owner, Cycle ready, Cycle after) {
     std::uint32_t load = LoadStoreUnit::kNone;
     for (const std::uint32_t line : constants_.pending()) {
         load_store_.join_remote(load, owner, ready);
-        constant_waits_.push_back({line, load, after});
+        state_.constant_waits.push_back({line, load, after});
     }
-    ++cta_slots_[warps_[owner.warp].cta].loads;
+    ++state_.cta_slots[state_.warps[owner.warp].cta].loads;
 }
 
 void Sm::take_lines(MemoryRequest& response, Cycle now) {
@@ -20,9 +20,9 @@ void Sm::take_lines(MemoryRequest& response, Cycle now) {
         const auto [first, last] = ConstantCache::lines_of(answer.line, answer.sectors);
         for (std::uint32_t line = first; line < last; ++line) {
             const std::uint32_t ready = constants_.arrive(line, answer.at);
-            std::erase_if(constant_waits_, [&](const ConstantWait& wait) {
+            std::erase_if(state_.constant_waits, [&](const ConstantWait& wait) {
                 if (wait.line != line) return false;
-                load_store_.complete_remote(wait.load, ready + wait.after, completed_);
+                load_store_.complete_remote(wait.load, ready + wait.after, state_.completed);
                 return true;
             });
         }
@@ -30,7 +30,7 @@ void Sm::take_lines(MemoryRequest& response, Cycle now) {
     }
     const std::uint32_t ready = instructions_.arrive(answer.line, answer.at);
     for (unsigned warp = 0; warp < kWarps; ++warp) {
-        WarpSlot& slot = warps_[warp];
+        WarpSlot& slot = state_.warps[warp];
         if (slot.state != WarpState::running || slot.line != answer.line || slot.fetched != kPendingCycle)
             continue;
         slot.fetched = ready;

@@ -8,9 +8,9 @@ namespace heddle::models::gpu {
 // Bulk copies are told of their lines ahead of time.
 void Sm::respond(MemoryRequest& request, Cycle arrival) {
     if ((request.tag & BulkCopyEngine::kTag) != 0) {
-        bulk_copies_.respond(request, arrival, clock().now(), ended_);
-        for (const BulkCopyEngine::Ended& ended : ended_) end_copy(ended, clock().now());
-        ended_.clear();
+        bulk_copies_.respond(request, arrival, clock().now(), state_.ended);
+        for (const BulkCopyEngine::Ended& ended : state_.ended) end_copy(ended, clock().now());
+        state_.ended.clear();
         return;
     }
     wake(inbox_.push(request, arrival, request.tag));
@@ -30,7 +30,7 @@ void Sm::prefetch(Cycle now, unsigned stage) const {
     }
     if (stage < 3) {
         for (unsigned i = 0; i < kSubCores; ++i) {
-            const WarpSlot& slot = warps_[sub_cores_[i].next_slot() * kSubCores + i];
+            const WarpSlot& slot = state_.warps[sub_cores_[i].next_slot() * kSubCores + i];
             if (stage == 1)
                 __builtin_prefetch(&slot);
             else
@@ -44,7 +44,7 @@ void Sm::prefetch(Cycle now, unsigned stage) const {
         if (stage < 4)
             load_store_.prefetch(arrival.hint, stage - 2);
         else
-            __builtin_prefetch(&warps_[load_store_.waiting_warp(arrival.hint)]);
+            __builtin_prefetch(&state_.warps[load_store_.waiting_warp(arrival.hint)]);
     }
 }
 
@@ -57,36 +57,37 @@ void Sm::prefetch_warp(const WarpSlot& slot) {
 // room.
 void Sm::drain_acknowledgements(Cycle now) {
     constexpr Cycle kLongest = 512;
-    drain_at_ = now + kLongest;
-    if (load_store_.drain_acknowledgements(now) && fences_waiting_ != 0) release_fences(now);
+    state_.drain_at = now + kLongest;
+    if (load_store_.drain_acknowledgements(now) && state_.fences_waiting != 0) release_fences(now);
 }
 
 void Sm::take_arrivals(Cycle now) {
-    for (; !arrivals_.empty() && arrivals_.front().at == now; arrivals_ = arrivals_.subspan(1)) {
-        MemoryRequest& message = *arrivals_.front().request;
+    for (; !state_.arrivals.empty() && state_.arrivals.front().at == now;
+         state_.arrivals = state_.arrivals.subspan(1)) {
+        MemoryRequest& message = *state_.arrivals.front().request;
         if ((message.tag & ClusterPort::kTag) != 0)
             take_cluster_message(message, now);
         else if (LineFetch::owns(message))
             take_lines(message, now);
         else
-            load_store_.respond(message, now, completed_);
+            load_store_.respond(message, now, state_.completed);
     }
     // A warp looks at its next instruction once for loads that one answer completes.
-    for (std::size_t i = 0; i < completed_.size(); ++i) {
-        const bool more =
-            i + 1 < completed_.size() && completed_[i + 1].owner.warp == completed_[i].owner.warp;
-        complete(completed_[i], now, !more);
+    for (std::size_t i = 0; i < state_.completed.size(); ++i) {
+        const bool more = i + 1 < state_.completed.size() &&
+                          state_.completed[i + 1].owner.warp == state_.completed[i].owner.warp;
+        complete(state_.completed[i], now, !more);
     }
-    completed_.clear();
+    state_.completed.clear();
     end_copies(now);
 }
 
 void Sm::release_fences(Cycle now) {
     if (load_store_.stores_outstanding()) return;
     for (unsigned warp = 0; warp < kWarps; ++warp) {
-        if (!warps_[warp].waits_for_fence) continue;
-        warps_[warp].waits_for_fence = false;
-        --fences_waiting_;
+        if (!state_.warps[warp].waits_for_fence) continue;
+        state_.warps[warp].waits_for_fence = false;
+        --state_.fences_waiting;
         look_at_next(warp, now);
     }
 }
@@ -96,22 +97,23 @@ void Sm::update_room(Cycle now) {
     if (!load_store_.room_for_store()) drain_acknowledgements(now);
     const bool loads_blocked = !load_store_.room_for_load();
     const bool stores_blocked = !load_store_.room_for_store();
-    if (loads_blocked == loads_blocked_ && stores_blocked == stores_blocked_) return;
+    if (loads_blocked == state_.loads_blocked && stores_blocked == state_.stores_blocked) return;
     const auto until = [now](bool blocked) {
         return blocked ? kPendingCycle : static_cast<std::uint32_t>(now);
     };
-    changed_ = (1u << kSubCores) - 1;
+    state_.changed = (1u << kSubCores) - 1;
     for (SubCore& sub_core : sub_cores_) {
         sub_core.account(now);
-        if (loads_blocked != loads_blocked_) sub_core.block(Unit::global_load, until(loads_blocked));
-        if (stores_blocked != stores_blocked_) sub_core.block(Unit::global_store, until(stores_blocked));
+        if (loads_blocked != state_.loads_blocked) sub_core.block(Unit::global_load, until(loads_blocked));
+        if (stores_blocked != state_.stores_blocked)
+            sub_core.block(Unit::global_store, until(stores_blocked));
     }
-    loads_blocked_ = loads_blocked;
-    stores_blocked_ = stores_blocked;
+    state_.loads_blocked = loads_blocked;
+    state_.stores_blocked = stores_blocked;
 }
 
 void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now) {
-    WarpSlot& slot = warps_[warp];
+    WarpSlot& slot = state_.warps[warp];
     LoadStoreUnit::Outcome outcome;
     if (step.access == nullptr || step.access->lanes == 0) {
         outcome = load_store_.shuffle(now);
@@ -119,9 +121,9 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
         outcome = access(warp, row, *step.access, now);
     }
     sub_core_of(warp).enqueue_load_store(outcome.start);
-    first_sub_core_ = (warp + 1) % kSubCores;
+    state_.first_sub_core = (warp + 1) % kSubCores;
     const bool known = outcome.ready != kNever;
-    if (!known) ++cta_slots_[slot.cta].loads;
+    if (!known) ++state_.cta_slots[slot.cta].loads;
     if (row.kind == TimingKind::async_copy) {
         if (known) {
             work_of(warp).copies.add(outcome.ready);
@@ -136,12 +138,12 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
 
 LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now) {
-    const WarpSlot& slot = warps_[warp];
-    AccessPattern& pattern = patterns_->of(row.pattern);
+    const WarpSlot& slot = state_.warps[warp];
+    AccessPattern& pattern = launch_.patterns->of(row.pattern);
     LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, false,
                     slot.instruction};
     const bool own = access.space == ptx::StateSpace::local;  // in the warp's fingerprint
-    writes_ += (access.write && !access.atomic && !own) || owner.async_copy ? 1 : 0;
+    state_.writes += (access.write && !access.atomic && !own) || owner.async_copy ? 1 : 0;
     if (owner.async_copy) {
         owner.instruction = work_[warp].copies.open();
         return load_store_.load(access, pattern, CacheUse(*row.info), owner, now);
@@ -167,9 +169,9 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
             outcome.ready = waited + constants_.load(access, static_cast<std::uint32_t>(now));
             if (constants_.pending().empty()) return outcome;
             owner.constant = true;
-            warps_[warp].constant = kPendingCycle;
+            state_.warps[warp].constant = kPendingCycle;
             wait_for_constants(owner, outcome.ready, config_.constant_cache.load_latency);
-            --cta_slots_[slot.cta].loads;  // the caller counts it
+            --state_.cta_slots[slot.cta].loads;  // the caller counts it
             outcome.ready = kNever;
             return outcome;
         }
@@ -178,16 +180,16 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
 
 void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now, bool last) {
     const unsigned warp = done.owner.warp;
-    WarpSlot& slot = warps_[warp];
+    WarpSlot& slot = state_.warps[warp];
     if (done.owner.async_copy) {
         work_[warp].copies.finish(done.owner.instruction, done.ready);
-        if (!arriving_.empty()) end_arrivals(warp, now);
+        if (!state_.arriving.empty()) end_arrivals(warp, now);
     } else {
         if (done.owner.constant) slot.constant = static_cast<std::uint32_t>(done.ready);
-        set_written(slot, plan_->kernel.instructions[done.owner.instruction],
+        set_written(slot, launch_.plan->kernel.instructions[done.owner.instruction],
                     done.owner.constant ? fixed_stamp(done.ready) : memory_stamp(done.ready));
     }
-    CtaSlot& cta = cta_slots_[slot.cta];
+    CtaSlot& cta = state_.cta_slots[slot.cta];
     --cta.loads;
     if (!last) return;
     if (slot.state == WarpState::running && !slot.waits_for_fence) {

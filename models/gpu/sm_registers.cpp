@@ -16,9 +16,9 @@ constexpr std::uint32_t kFewest = 24;  // PTX ISA: the count is 24 to 256
 }  // namespace
 
 void Sm::check_registers() const {
-    const LaunchSource& source = *plan_->source;
-    const std::uint32_t warps =
-        static_cast<std::uint32_t>((plan_->launch->block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
+    const LaunchSource& source = *launch_.plan->source;
+    const std::uint32_t warps = static_cast<std::uint32_t>(
+        (launch_.plan->launch->block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
     const std::uint32_t each = allocated_registers(config_.sm, source.registers_per_thread());
     const std::uint32_t most = warps * each - kFewest * (warps - 1);
     for (std::size_t i = 0; i < source.instruction_count(); ++i) {
@@ -35,48 +35,49 @@ void Sm::check_registers() const {
 
 bool Sm::has_registers(const WarpSlot& slot, const TimedInstruction& row) const {
     const std::uint32_t count = row.info->register_count;
-    return count <= slot.registers + cta_slots_[slot.cta].free_registers;
+    return count <= slot.registers + state_.cta_slots[slot.cta].free_registers;
 }
 
 void Sm::change_registers(unsigned warp, const TimedInstruction& row, Cycle now) {
-    WarpSlot& slot = warps_[warp];
-    CtaSlot& cta = cta_slots_[slot.cta];
+    WarpSlot& slot = state_.warps[warp];
+    CtaSlot& cta = state_.cta_slots[slot.cta];
     const std::uint32_t count = row.info->register_count;
     const bool more = row.kind == TimingKind::more_registers;
     if (more ? count < slot.registers : count > slot.registers) {
         throw Error(std::string("setmaxnreg.") + (more ? "inc" : "dec") + " to " + std::to_string(count) +
                         " registers of a warp that has " + std::to_string(slot.registers),
-                    plan_->source->place_of(*row.info),
+                    launch_.plan->source->place_of(*row.info),
                     more ? "use .dec to give registers back" : "use .inc to take more registers");
     }
     cta.free_registers += slot.registers;
     cta.free_registers -= count;
     slot.registers = static_cast<std::uint16_t>(count);
-    if (audit_) {
+    if (launch_.audit) {
         std::uint32_t together = cta.free_registers;
-        for (unsigned i = 0; i < cta.warp_count; ++i) together += warps_[cta.warps[i]].registers;
-        audit_->registers_moved(together);
+        for (unsigned i = 0; i < cta.warp_count; ++i) together += state_.warps[cta.warps[i]].registers;
+        launch_.audit->registers_moved(together);
     }
     // Others that wait for registers: there are more now, or fewer.
     for (unsigned i = 0; i < cta.warp_count; ++i) {
         const unsigned other = cta.warps[i];
-        if (other == warp || warps_[other].state != WarpState::running) continue;
-        if (plan_->kernel.instructions[warps_[other].instruction].kind == TimingKind::more_registers)
+        if (other == warp || state_.warps[other].state != WarpState::running) continue;
+        if (launch_.plan->kernel.instructions[state_.warps[other].instruction].kind ==
+            TimingKind::more_registers)
             look_at_next(other, now);
     }
 }
 
 std::string Sm::describe_register_waits() const {
     std::string text;
-    for (const WarpSlot& slot : warps_) {
+    for (const WarpSlot& slot : state_.warps) {
         if (slot.state != WarpState::running) continue;
-        const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
+        const TimedInstruction& row = launch_.plan->kernel.instructions[slot.instruction];
         if (row.kind != TimingKind::more_registers || has_registers(slot, row)) continue;
         text += "\nwarp " + std::to_string(slot.warp.index()) + " waits at line " +
                 std::to_string(row.info->line) + " for " +
                 std::to_string(row.info->register_count - slot.registers) +
                 " registers per thread; its thread block has " +
-                std::to_string(cta_slots_[slot.cta].free_registers) + " to give";
+                std::to_string(state_.cta_slots[slot.cta].free_registers) + " to give";
     }
     return text;
 }

@@ -77,6 +77,13 @@ class alignas(64) SubCore {
     void block(Unit unit, std::uint32_t until);
 
     const std::array<std::uint64_t, kCycleReasonCount>& cycles_by_reason() const { return by_reason_; }
+    /// What cycles are spent on from `from` on, and from `change` on, unless something changes before: for those who
+    /// watch. `change` may be earlier.
+    struct Outlook {
+        Cycle from, change;
+        CycleReason before, after;
+    };
+    Outlook outlook() const { return {accounted_, change_, before_, after_}; }
     double busy_cycles(Port port) const { return ports_[static_cast<std::size_t>(port)].busy_cycles(); }
 
   private:

@@ -34,6 +34,9 @@ void describe(L2Config& c, ParameterList& list) {
              "Cycles per atomic operation on one word.");
     list.add("l2.persisting", c.persisting, Quantity::ratio, 0, 1,
              "Part of a set that lines with eviction policy evict_last may take.");
+    list.add_text("l2.model", c.model,
+                  "Shared library with a TLM-2.0 model that takes the place of the slices "
+                  "(models/memory/l2_plugin.h); a path, relative to the file that names it.");
 }
 
 void describe(CrossbarConfig& c, ParameterList& list) {

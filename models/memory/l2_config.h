@@ -2,8 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
 
 #include "models/common/parameter.h"
+
+namespace heddle {
+class L2Model;
+struct L2ModelSettings;
+}  // namespace heddle
 
 namespace heddle::models {
 
@@ -32,6 +40,13 @@ struct L2Config {
     double link_bytes_per_cycle = 32;  ///< of one slice, each way
     double atomic_interval = 1;        ///< cycles per atomic operation on one word
     double persisting = 0.75;          ///< part of a set that lines with evict_last may take
+
+    /// Shared library with a cache or network that takes the place of the slices (l2_plugin.h); empty: none. Of the
+    /// above, slices and interleave_bytes still count, and it is told the rest; there is one partition.
+    std::string model;
+    /// The same from a linked target.
+    std::function<std::shared_ptr<L2Model>(const char* name, const L2ModelSettings& settings)> make_model;
+    bool is_replaced() const { return !model.empty() || make_model; }
 
     /// What L2 holds of data that all SMs read: each partition has them all.
     std::uint64_t bytes_per_partition() const { return bytes / partitions; }

@@ -21,13 +21,7 @@ Cycle lookahead(const L2Config& config, std::uint32_t crossbar_latency) {
 L2Slice::L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const L2Config& config,
                  std::uint32_t crossbar_latency, std::uint32_t position, std::uint32_t fill_bytes,
                  MemoryRequestPool& pool)
-    : Block(name, clock),
-      requests("requests"),
-      responses("responses"),
-      memory_requests("memory_requests"),
-      memory_responses("memory_responses"),
-      twin_requests("twin_requests"),
-      twin_responses("twin_responses"),
+    : L2Block(name, clock),
       config_(config),
       crossbar_latency_(crossbar_latency),
       position_(position),
@@ -44,8 +38,6 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       cache_(config.bytes / config.slices, config.ways, true),
       inbox_(lookahead(config, crossbar_latency)) {
     cache_.limit_last(static_cast<unsigned>(config.persisting * config.ways));
-    requests.bind(*this);
-    memory_responses.bind(*this);
     reset();
 }
 
@@ -144,6 +136,8 @@ Cycle L2Slice::tick(Cycle now) {
         for (; i < arrivals.size() && arrivals[i].at == cycle; ++i)
             take(*arrivals[i].request, arrivals[i].hint, cycle);
         retry_stalled(cycle);
+        if (probe() != nullptr) [[unlikely]]
+            tell_signals(cycle);
     }
     retry_before(now + 1);
     const Cycle next = inbox_.next(now);
@@ -167,7 +161,29 @@ void L2Slice::retry_before(Cycle end) {
         const Cycle cycle = write_back_ends_.front();
         end_write_backs(cycle);
         retry_stalled(cycle);
+        if (probe() != nullptr) tell_signals(cycle);
     }
+}
+
+std::vector<SignalDeclaration> L2Slice::signals() const {
+    constexpr SignalKind kAmount = SignalKind::amount;
+    return {{"requests", 8, "lines", "Lines of SMs' requests that are served.", kAmount},
+            {"load_sectors", 8, "sectors", "Sectors of 32 B that are loaded.", kAmount},
+            {"hit_sectors", 8, "sectors", "Sectors of loads and atomics that are found.", kAmount},
+            {"store_sectors", 8, "sectors", "Sectors that are stored.", kAmount},
+            {"stalled", 1, "", "1: the first request waits for a line, an MSHR or a write-back buffer."},
+            {"misses", 16, "lines", "Lines that wait for memory, of l2.mshrs."},
+            {"copies", 16, "lines", "Lines that wait for another partition, of l2.mshrs."},
+            {"write_backs", 16, "lines", "Evicted lines on their way to memory, of l2.write_backs."}};
+}
+
+void L2Slice::tell_signals(Cycle now) {
+    std::size_t signal = 0;
+    for (const std::uint64_t total :
+         {statistics_.requests, statistics_.load_sectors, statistics_.hit_sectors, statistics_.store_sectors})
+        probe()->add_to_total(signal++, now, total);
+    for (const std::uint32_t level : {stalled() ? 1u : 0u, misses_, copies_under_way_, write_backs_})
+        probe()->set(signal++, now, level);
 }
 
 void L2Slice::take(MemoryRequest& request, std::uint32_t set, Cycle now) {

@@ -32,6 +32,44 @@ struct L2SliceStatistics {
     Cycle last_store = 0;  ///< cycle in which the last store or atomic was performed
 };
 
+/// What stands between the GPCs' ports and memory, whoever models the cache in it.
+class L2Block : public Block, public RequestInterface, public ResponseInterface {
+  public:
+    sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs and twins
+    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> responses;  ///< to GPCs
+    sc_core::sc_port<RequestInterface> memory_requests;
+    sc_core::sc_export<ResponseInterface> memory_responses;  ///< from memory and twins
+    /// By partition, the own one among them; nothing with one partition.
+    sc_core::sc_port<RequestInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_requests;
+    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_responses;
+
+    L2Block(const sc_core::sc_module_name& name, ClockDomain& clock)
+        : Block(name, clock),
+          requests("requests"),
+          responses("responses"),
+          memory_requests("memory_requests"),
+          memory_responses("memory_responses"),
+          twin_requests("twin_requests"),
+          twin_responses("twin_responses") {
+        requests.bind(*this);
+        memory_responses.bind(*this);
+    }
+
+    /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked
+    /// for, and, of what it evicts, sent: `read` and `written`.
+    virtual void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read,
+                      std::uint64_t& written) = 0;
+    /// Sampling: so much has come and gone, of what it holds, that this part of its lines is no longer there.
+    /// Dirty ones stand for others that are.
+    virtual void age(double part) = 0;
+    /// Empties the cache and gives it another size, bytes of this slice. Between runs.
+    virtual void resize(std::uint64_t bytes) = 0;
+    /// Puts a line into the cache as the most recently used, before a run. `spare_dirty`: not in place of a
+    /// line that memory has to be told of, so that it may be called during a run.
+    virtual void preload(std::uint32_t line, bool dirty, bool spare_dirty = false) = 0;
+    virtual L2SliceStatistics statistics() const = 0;
+};
+
 /// Write-back, write-allocate without fetch (stores carry byte masks), sectored. Loads of sectors on their
 /// way wait for them.
 ///
@@ -43,16 +81,8 @@ struct L2SliceStatistics {
 /// MSHRs of its own, and copies under way take at most half of a set.
 ///
 /// What it sends takes a while to arrive, so it looks at its own arrivals once per window of some cycles.
-class L2Slice : public Block, public RequestInterface, public ResponseInterface {
+class L2Slice : public L2Block {
   public:
-    sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs and twins
-    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> responses;  ///< to GPCs
-    sc_core::sc_port<RequestInterface> memory_requests;
-    sc_core::sc_export<ResponseInterface> memory_responses;  ///< from memory and twins
-    /// By partition, the own one among them; nothing with one partition.
-    sc_core::sc_port<RequestInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_requests;
-    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_responses;
-
     /// Answers go to port `MemoryRequest::port` of `responses`, `crossbar_latency` after they leave.
     L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const L2Config& config,
             std::uint32_t crossbar_latency, std::uint32_t position, std::uint32_t fill_bytes,
@@ -65,20 +95,14 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     bool can_act(Cycle now) const override;
     void prefetch(Cycle now, unsigned stage) const override;
     void reset() override;
+    std::vector<SignalDeclaration> signals() const override;
 
-    /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked
-    /// for, and, of what it evicts, sent: `read` and `written`.
     void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read,
-              std::uint64_t& written);
-    /// Sampling: so much has come and gone, of what it holds, that this part of its lines is no longer there.
-    /// Dirty ones stand for others that are.
-    void age(double part);
-    /// Empties the cache and gives it another size, bytes of this slice. Between runs.
-    void resize(std::uint64_t bytes) { cache_.resize(bytes, config_.ways, true); }
-    /// Puts a line into the cache as the most recently used, before a run. `spare_dirty`: not in place of a
-    /// line that memory has to be told of, so that it may be called during a run.
-    void preload(std::uint32_t line, bool dirty, bool spare_dirty = false);
-    L2SliceStatistics statistics() const;
+              std::uint64_t& written) override;
+    void age(double part) override;
+    void resize(std::uint64_t bytes) override { cache_.resize(bytes, config_.ways, true); }
+    void preload(std::uint32_t line, bool dirty, bool spare_dirty = false) override;
+    L2SliceStatistics statistics() const override;
 
   private:
     SectorMask filled(SectorMask sectors) const;
@@ -92,6 +116,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void retry(Queue& queue, Cycle now);
     void retry_stalled(Cycle now);
     void retry_before(Cycle end);
+    void tell_signals(Cycle now);
     void end_write_backs(Cycle now);
     bool stalled() const { return stalled_.first != nullptr || stalled_twins_.first != nullptr; }
     /// Of the i-th line of a request: lines of a chunk lie in neighbouring rows.

@@ -142,6 +142,8 @@ void MemoryChannel::pass_window(Bus& bus, Cycle now) {
         const Arrival& arrival = arriving[taken];
         decide(bus, arrival.at);
         bus.pseudo_channel.arrive(arrival.what, slot_of(arrival.at));
+        if (probe() != nullptr) [[unlikely]]
+            tell_queues(bus, arrival.at);
         plan(bus, arrival.at);
     }
     arriving.erase(arriving.begin(), arriving.begin() + static_cast<std::ptrdiff_t>(taken));
@@ -156,12 +158,46 @@ void MemoryChannel::decide(Bus& bus, Cycle end) {
 void MemoryChannel::serve(Bus& bus, Cycle now) {
     PseudoChannel::Served served{};
     while (bus.pseudo_channel.serve(slot_of(now), served)) {
+        if (probe() != nullptr) [[unlikely]]
+            tell_served(bus, served, now);
         if (served.request == nullptr) continue;
         if (served.request->kind != RequestKind::write_back)  // further lines find the row open
             statistics_.row_hits += line_count(served.request->sectors) - (served.row_hit ? 0 : 1);
         answer(*served.request, std::max(now + 1, cycle_after(served.end) + return_latency_));
     }
     plan(bus, now + 1);
+}
+
+std::vector<SignalDeclaration> MemoryChannel::signals() const {
+    std::vector<SignalDeclaration> list;
+    for (std::size_t i = 0; i < buses_.size(); ++i) {
+        const std::string path = "pseudo_channel" + std::to_string(i) + ".";
+        list.push_back({path + "reads", 16, "lines", "Reads that wait to be chosen."});
+        list.push_back({path + "writes", 16, "lines", "Writes that wait to be chosen."});
+        list.push_back({path + "bank", 8, "", "Bank of the piece that the scheduler chose last.",
+                        SignalKind::level, kNoValue});
+        list.push_back({path + "row", 32, "", "Row of it in the bank.", SignalKind::level, kNoValue});
+        list.push_back(
+            {path + "bytes", 16, "B", "Bytes whose bursts begin on the data bus.", SignalKind::amount});
+    }
+    return list;
+}
+
+void MemoryChannel::tell_queues(const Bus& bus, Cycle now) {
+    const std::size_t first = 5 * static_cast<std::size_t>(&bus - buses_.data());
+    probe()->set(first, now, bus.pseudo_channel.queued(false));
+    probe()->set(first + 1, now, bus.pseudo_channel.queued(true));
+}
+
+void MemoryChannel::tell_served(const Bus& bus, const PseudoChannel::Served& served, Cycle now) {
+    const std::size_t first = 5 * static_cast<std::size_t>(&bus - buses_.data());
+    tell_queues(bus, now);
+    probe()->set(first + 2, now, served.bank);
+    probe()->set(first + 3, now, served.row);
+    for (std::uint32_t burst = 0; burst < served.bursts; ++burst) {
+        const Slot begin = served.end - 1 - std::uint64_t{burst} * bus.pseudo_channel.burst_distance();
+        probe()->add(first + 4, (begin << kFraction) / slots_per_cycle_, kBurstBytes);
+    }
 }
 
 /// Finds out when the pseudo channel may decide next, at `from` at the earliest.

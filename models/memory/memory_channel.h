@@ -72,6 +72,7 @@ class MemoryChannel : public MemoryBlock {
     bool can_act(Cycle now) const override;
     void reset() override;
     MemoryChannelStatistics statistics() const override;
+    std::vector<SignalDeclaration> signals() const override;
 
   private:
     struct Arrival {
@@ -89,6 +90,8 @@ class MemoryChannel : public MemoryBlock {
     void decide(Bus& bus, Cycle end);
     void serve(Bus& bus, Cycle now);
     void plan(Bus& bus, Cycle from);
+    void tell_served(const Bus& bus, const PseudoChannel::Served& served, Cycle now);
+    void tell_queues(const Bus& bus, Cycle now);
     /// The last cycle of the window in which `cycle` lies.
     Cycle end_of(Cycle cycle) const { return cycle | window_mask_; }
     /// The slot that begins in cycle `now` or next after.

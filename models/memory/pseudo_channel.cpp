@@ -332,11 +332,11 @@ bool PseudoChannel::serve(Slot now, Served& served) {
     commit(write, pick, bursts);
     entry.row_hit &= pick.plan.activate == kNoSlot;
     const std::uint32_t index = entry.bank;
+    served = {nullptr, end, entry.row_hit, index, entry.row, bursts};
     if (bursts < entry.bursts) {
-        served.request = nullptr;
         shorten(queue, entry, bursts);
     } else {
-        served = {entry.request, end, entry.row_hit};
+        served.request = entry.request;
         remove(queue, pick.entry);
     }
     while (queue.waiting_count != 0 && queue.room > 0) enter(queue, next_waiting(queue), now);

@@ -46,6 +46,8 @@ class PseudoChannel {
         MemoryRequest* request;
         Slot end;      ///< the slot after its last data
         bool row_hit;  ///< no row was opened for it
+        /// Of the piece that was taken: for those who watch. Its bursts are burst_distance() slots apart.
+        std::uint32_t bank, row, bursts;
     };
 
     /// Times given to the two functions never go back.
@@ -56,6 +58,9 @@ class PseudoChannel {
     /// The slot from which serve() may take another, if nothing arrives before; kNoSlot: none is queued.
     Slot next_decision() const;
 
+    std::uint32_t burst_distance() const { return t_.ccd_l; }
+    /// Requests among which the scheduler chooses, in lines.
+    std::uint32_t queued(bool write) const { return queues_[write ? 1 : 0].count; }
     bool empty() const { return queues_[0].count + queues_[1].count == 0; }
     const PseudoChannelStatistics& statistics() const { return statistics_; }
 

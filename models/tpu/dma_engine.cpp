@@ -134,6 +134,8 @@ void DmaEngine::begin(Direction& direction, Cycle now) {
                                 : hbm)
         ->request(first_hbm_queue_ + (request.write ? 1 : 0), request, now + config_.issue_cycles);
     direction.under_way.push_back({issued, now, kNever, request.number});
+    tell_under_way(direction, now);
+    if (probe() != nullptr) probe()->add(request.write ? 7 : 6, now, request.bytes);
     direction.free_at = now + 1;
     const std::uint64_t bytes = std::uint64_t{dma.rows} * dma.row_bytes;
     if (dma.host) statistics_.host_bytes += bytes;
@@ -175,7 +177,9 @@ bool DmaEngine::finish_transfers(Direction& direction, Cycle now) {
         memory->release(rate_of(direction), now);
         direction.port_claimed = false;
     }
-    return direction.under_way.size() < before;
+    if (direction.under_way.size() == before) return false;
+    tell_under_way(direction, now + 1);
+    return true;
 }
 
 Cycle DmaEngine::tick(Cycle now) {
@@ -202,6 +206,31 @@ Cycle DmaEngine::tick(Cycle now) {
         }
     }
     return next;
+}
+
+std::vector<SignalDeclaration> DmaEngine::signals() const {
+    constexpr SignalKind kAmount = SignalKind::amount;
+    return {state_signal("load_state", "the way in"),
+            state_signal("store_state", "the way out"),
+            {"load_queue", 8, "instructions", "Loads that have not begun."},
+            {"store_queue", 8, "instructions", "Stores that have not begun."},
+            {"loads", 8, "transfers", "Loads under way, of dma.outstanding."},
+            {"stores", 8, "transfers", "Stores under way, of dma.outstanding."},
+            {"load_bytes", 32, "B", "Bytes, in whole pieces of memory, of the loads that begin.", kAmount},
+            {"store_bytes", 32, "B", "Bytes, in whole pieces of memory, of the stores that begin.", kAmount}};
+}
+
+void DmaEngine::set_probe(SignalProbe* probe) {
+    Block::set_probe(probe);
+    load_.times.watch(probe, 0);
+    store_.times.watch(probe, 1);
+    load_.queue.watch(probe, 2);
+    store_.queue.watch(probe, 3);
+}
+
+void DmaEngine::tell_under_way(const Direction& direction, Cycle at) {
+    if (probe() == nullptr) return;
+    probe()->set(&direction == &load_ ? 4 : 5, at, static_cast<std::uint32_t>(direction.under_way.size()));
 }
 
 bool DmaEngine::can_act(Cycle now) const {

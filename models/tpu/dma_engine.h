@@ -54,6 +54,8 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;
+    std::vector<SignalDeclaration> signals() const override;
+    void set_probe(SignalProbe* probe) override;
     InstructionQueue& queue_for(const tpu::Operation& operation) override;
     void issue(Cycle now, const IssuedInstruction& issued) override;
     bool is_idle() const override;
@@ -79,6 +81,7 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
     UnitState obstacle(const Direction& direction, Cycle now) const;
     OnChipRate rate_of(const Direction& direction) const;
     void begin(Direction& direction, Cycle now);
+    void tell_under_way(const Direction& direction, Cycle at);
     /// True when one ended.
     bool finish_transfers(Direction& direction, Cycle now);
     /// Bytes on the bus: every row in whole pieces.

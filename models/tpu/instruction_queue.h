@@ -42,7 +42,15 @@ class InstructionQueue {
         if (freed_in_ == now) return block.wake(now + 1);
         waiting_ = &block;
     }
-    void push(Cycle now, const IssuedInstruction& issued) { entries_.push_back({issued, now + 1}); }
+    void push(Cycle now, const IssuedInstruction& issued) {
+        entries_.push_back({issued, now + 1});
+        tell_depth(now);
+    }
+    /// From now on its depth is told as signal number `signal`; nullptr: it is not.
+    void watch(SignalProbe* probe, std::size_t signal) {
+        probe_ = probe;
+        signal_ = signal;
+    }
 
     bool empty() const { return entries_.empty(); }
     /// What waits in front, seen or not; nullptr when empty.
@@ -57,6 +65,7 @@ class InstructionQueue {
     }
     void pop(Cycle now) {
         entries_.pop_front();
+        tell_depth(now);
         freed_ = freed_in_ == now ? freed_ + 1 : 1;
         freed_in_ = now;
         if (waiting_ != nullptr) {
@@ -85,8 +94,13 @@ class InstructionQueue {
         IssuedInstruction issued;
         Cycle visible = 0;
     };
+    void tell_depth(Cycle now) {
+        if (probe_ != nullptr) probe_->set(signal_, now, static_cast<std::uint32_t>(entries_.size()));
+    }
     std::size_t depth_;
     std::deque<Entry> entries_;
+    SignalProbe* probe_ = nullptr;
+    std::size_t signal_ = 0;
     std::size_t freed_ = 0;
     Cycle freed_in_ = kNever;
     Block* waiting_ = nullptr;

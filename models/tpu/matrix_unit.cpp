@@ -168,6 +168,7 @@ void MatrixUnit::begin(Stream& stream, Cycle now) {
     stream.queue.pop(now);
     stream.active = true;
     stream.begin = now;
+    tell_active(stream, now);
     const tpu::Instruction& instruction = *stream.present.instruction;
     flags->take(instruction, now);
     stream.rate = rate_of(instruction.operation);
@@ -216,7 +217,31 @@ void MatrixUnit::finish(Stream& stream, Cycle now) {
     stream.active = false;
     stream.end = kNever;
     stream.free_at = now + 1;
+    tell_active(stream, now + 1);
     statistics_.last_cycle = std::max(statistics_.last_cycle, now);
+}
+
+std::vector<SignalDeclaration> MatrixUnit::signals() const {
+    return {state_signal("state", "the array"),
+            {"push_queue", 8, "instructions", "Pushes of weights that have not begun."},
+            {"matmul_queue", 8, "instructions", "Products that have not begun."},
+            {"pop_queue", 8, "instructions", "Pops of results that have not begun."},
+            {"pushing", 1, "", "1: a tile of weights is shifted in."},
+            {"streaming", 1, "", "1: rows of activations enter the array."},
+            {"popping", 1, "", "1: results are taken out of the accumulators."}};
+}
+
+void MatrixUnit::set_probe(SignalProbe* probe) {
+    Block::set_probe(probe);
+    times_.watch(probe, 0);
+    push_.queue.watch(probe, 1);
+    matmul_.queue.watch(probe, 2);
+    pop_.queue.watch(probe, 3);
+}
+
+void MatrixUnit::tell_active(const Stream& stream, Cycle at) {
+    if (probe() == nullptr) return;
+    probe()->set(&stream == &push_ ? 4 : &stream == &matmul_ ? 5 : 6, at, stream.active ? 1 : 0);
 }
 
 void MatrixUnit::ask_to_be_woken(Stream& stream, UnitState obstacle, Cycle now) {

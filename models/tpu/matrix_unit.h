@@ -58,6 +58,8 @@ class MatrixUnit : public Block, public InstructionSink {
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;
+    std::vector<SignalDeclaration> signals() const override;
+    void set_probe(SignalProbe* probe) override;
 
     InstructionQueue& queue_for(const tpu::Operation& operation) override;
     void issue(Cycle now, const IssuedInstruction& issued) override;
@@ -115,6 +117,7 @@ class MatrixUnit : public Block, public InstructionSink {
     }
     void begin(Stream& stream, Cycle now);
     void finish(Stream& stream, Cycle now);
+    void tell_active(const Stream& stream, Cycle at);
     void ask_to_be_woken(Stream& stream, UnitState obstacle, Cycle now);
     Cycle next_event(Cycle now) const;
 

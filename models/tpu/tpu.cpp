@@ -1,6 +1,7 @@
 #include "models/tpu/tpu.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/common/activity.h"
 #include "isa/common/error.h"
@@ -87,9 +88,11 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
         core.flags.name_signallers(index < program.cores.size() ? &program.cores[index] : nullptr);
         core.sequencer.start(index < program.cores.size() ? &program.cores[index] : nullptr);
     }
+    set_probes(options.signals);
+    if (options.signals != nullptr) options.signals->begin(clock_.hertz(), 0, "program " + program.name);
     const std::uint64_t before = clock_.activations();
     const Doing doing("program " + program.name);
-    clock_.run(options.limit);
+    advance(options.limit, options.signals);
     activations_ = clock_.activations() - before;
 
     std::string waiting;
@@ -114,7 +117,37 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
         result.cores.push_back(std::move(part));
     }
     summarise(result);
+    if (options.signals != nullptr) options.signals->end(result.cycles);
     return result;
+}
+
+void Tpu::set_probes(SignalTrace* signals) {
+    if (signals == nullptr && !std::exchange(watched_, false)) return;
+    watched_ = signals != nullptr;
+    const auto set = [&](Block& block, const std::string& path) {
+        block.set_probe(watched_ ? signals->watch(std::string(basename()) + "." + path, block.signals())
+                                 : nullptr);
+    };
+    for (std::size_t i = 0; i < cores_.size(); ++i) {
+        TpuCore& core = *cores_[i];
+        const std::string path = "core" + std::to_string(i) + ".";
+        set(core.sequencer, path + "sequencer");
+        for (std::size_t unit = 0; unit < core.matrix_units.size(); ++unit)
+            set(*core.matrix_units[unit], path + "matrix_unit" + std::to_string(unit));
+        set(core.vector_unit, path + "vector_unit");
+        set(core.transpose_unit, path + "transpose_unit");
+        set(core.dma, path + "dma");
+        if (config_.sparse.cores > 0) set(core.sparse_cores, path + "sparse_cores");
+    }
+    set(hbm_, "hbm");
+    if (config_.cmem.bytes > 0) set(common_, "cmem");
+    set(host_, "host");
+}
+
+void Tpu::advance(Cycle limit, SignalTrace* signals) {
+    const auto pause = [&] { return signals != nullptr ? signals->next_flush() : kNever; };
+    for (clock_.run(limit, pause()); clock_.paused(); clock_.run(limit, pause()))
+        signals->flush(signals->next_flush());
 }
 
 void Tpu::summarise(TpuResult& result) const {

@@ -7,6 +7,7 @@
 #include "isa/tpu/core_state.h"
 #include "isa/tpu/memory.h"
 #include "isa/tpu/program.h"
+#include "models/common/signal_trace.h"
 #include "models/tpu/tpu_config.h"
 #include "models/tpu/tpu_core.h"
 #include "models/tpu/tpu_hbm.h"
@@ -30,6 +31,7 @@ struct TpuRunOptions {
     bool tick_every_cycle = false;  ///< check that no block sleeps too long; the cycles are the same
     Cycle limit = 0;                ///< give up after so many cycles; 0: never
     bool record_events = false;
+    SignalTrace* signals = nullptr;  ///< where the signals of all blocks go; nullptr: nowhere
 };
 
 /// Elaborate one per process, run many programs on it.
@@ -54,6 +56,8 @@ class Tpu : public sc_core::sc_module {
   private:
     class Recorder;
     void summarise(TpuResult& result) const;
+    void set_probes(SignalTrace* signals);
+    void advance(Cycle limit, SignalTrace* signals);
 
     TpuConfig config_;
     tpu::Limits limits_;
@@ -62,6 +66,7 @@ class Tpu : public sc_core::sc_module {
     std::vector<std::unique_ptr<TpuCore>> cores_;
     std::vector<std::unique_ptr<tpu::CoreState>> values_;
     std::uint64_t activations_ = 0;
+    bool watched_ = false;  // blocks tell their signals
 };
 
 }  // namespace heddle::models

@@ -42,6 +42,7 @@ void TpuHbm::serve(Queue& queue) {
     queue.free_at = start + std::max(client, busy);
     statistics_.busy_cycles += static_cast<double>(busy) / (1u << kFraction);
     (request.write ? statistics_.bytes_written : statistics_.bytes_read) += bytes;
+    if (probe() != nullptr) probe()->add(request.write ? 1 : 0, start >> kFraction, bytes);
     waiting.left -= bytes;
     if (waiting.left > 0) return;
     request.client->served(request.number, cycle_at_or_after(queue.free_at) + config_.latency_cycles);
@@ -67,6 +68,13 @@ Cycle TpuHbm::tick(Cycle now) {
         next = std::min(next, cycle_at_or_after(std::max(ready_at(queue), bus_free_at_)));
     }
     return next;
+}
+
+std::vector<SignalDeclaration> TpuHbm::signals() const {
+    constexpr SignalKind kAmount = SignalKind::amount;
+    return {{"read_bytes", 32, "B", "Bytes of the pieces that begin to move on the bus, to a core.", kAmount},
+            {"written_bytes", 32, "B", "Bytes of the pieces that begin to move on the bus, from a core.",
+             kAmount}};
 }
 
 bool TpuHbm::can_act(Cycle now) const {

@@ -50,6 +50,7 @@ class TpuHbm : public Block, public HbmInterface {
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;
+    std::vector<SignalDeclaration> signals() const override;
 
   private:
     /// Time in units of 2^-20 cycles: what lets a rate that is no whole number of bytes per cycle be kept

@@ -86,6 +86,7 @@ Cycle TpuSequencer::tick(Cycle now) {
             return kNever;
         }
         ++statistics_.instructions;
+        if (probe() != nullptr) probe()->add(1, now, 1);
         if (tpu::unit_of(operation) == tpu::UnitKind::sequencer) {
             flags->take(instruction, now);
             flags->signal(instruction, now);
@@ -95,6 +96,16 @@ Cycle TpuSequencer::tick(Cycle now) {
         cursor_.advance();
     }
     return now + 1;
+}
+
+std::vector<SignalDeclaration> TpuSequencer::signals() const {
+    return {state_signal("state", "the sequencer"),
+            {"issued", 8, "instructions", "Instructions that are issued.", SignalKind::amount}};
+}
+
+void TpuSequencer::set_probe(SignalProbe* probe) {
+    Block::set_probe(probe);
+    times_.watch(probe, 0);
 }
 
 bool TpuSequencer::can_act(Cycle now) const {

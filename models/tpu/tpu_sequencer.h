@@ -39,6 +39,8 @@ class TpuSequencer : public Block {
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;
+    std::vector<SignalDeclaration> signals() const override;
+    void set_probe(SignalProbe* probe) override;
 
   private:
     InstructionSink& sink_for(const tpu::Operation& operation);

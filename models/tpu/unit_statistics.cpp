@@ -32,4 +32,11 @@ const char* name_of(UnitState state) {
     return "?";
 }
 
+SignalDeclaration state_signal(const std::string& name, const std::string& unit) {
+    std::string states;
+    for (std::size_t i = 0; i < kUnitStates; ++i)
+        states += (i == 0 ? "" : ", ") + std::to_string(i) + " " + name_of(static_cast<UnitState>(i));
+    return {name, 4, "", "What " + unit + " does or waits for: " + states + "."};
+}
+
 }  // namespace heddle::models

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "models/common/cycle.h"
+#include "models/common/signals.h"
 
 namespace heddle::models {
 
@@ -34,6 +36,9 @@ const char* name_of(UnitState state);
 /// Cycles in each state.
 using UnitTimes = std::array<std::uint64_t, kUnitStates>;
 
+/// The signal of a unit's state, named `name`.
+SignalDeclaration state_signal(const std::string& name, const std::string& unit);
+
 /// Adds up how long a unit was in which state, from the moments at which the state changed.
 class UnitClock {
   public:
@@ -44,15 +49,27 @@ class UnitClock {
             since_ = at;
         }
         state_ = state;
+        if (probe_ != nullptr) probe_->set(signal_, since_, static_cast<std::uint32_t>(state));
+    }
+    /// From now on every state is told as signal number `signal`; nullptr: none is.
+    void watch(SignalProbe* probe, std::size_t signal) {
+        probe_ = probe;
+        signal_ = signal;
     }
     UnitState state() const { return state_; }
     const UnitTimes& times() const { return times_; }
-    void reset() { *this = UnitClock{}; }
+    void reset() {
+        times_ = {};
+        state_ = UnitState::empty;
+        since_ = 0;
+    }
 
   private:
     UnitTimes times_{};
     UnitState state_ = UnitState::empty;
     Cycle since_ = 0;
+    SignalProbe* probe_ = nullptr;
+    std::size_t signal_ = 0;
 };
 
 }  // namespace heddle::models

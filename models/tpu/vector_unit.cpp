@@ -90,6 +90,17 @@ Cycle VectorUnit::tick(Cycle now) {
     return next > now ? next : kNever;
 }
 
+std::vector<SignalDeclaration> VectorUnit::signals() const {
+    return {state_signal("state", "the unit"),
+            {"queue", 8, "instructions", "Instructions that have not begun."}};
+}
+
+void VectorUnit::set_probe(SignalProbe* probe) {
+    Block::set_probe(probe);
+    times_.watch(probe, 0);
+    queue_.watch(probe, 1);
+}
+
 bool VectorUnit::can_act(Cycle now) const {
     return (active_ && end_ <= now) || obstacle(now) == UnitState::working;
 }

@@ -39,6 +39,8 @@ class VectorUnit : public Block, public InstructionSink {
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;
+    std::vector<SignalDeclaration> signals() const override;
+    void set_probe(SignalProbe* probe) override;
     InstructionQueue& queue_for(const tpu::Operation&) override { return queue_; }
     void issue(Cycle now, const IssuedInstruction& issued) override;
     bool is_idle() const override { return !active_ && queue_.empty(); }

@@ -10,6 +10,7 @@
 #include "models/gpu/kernel_result.h"
 #include "sim/cli/run.h"
 #include "sim/config/hardware_file.h"
+#include "sim/run/signal_file.h"
 
 namespace heddle::cli {
 
@@ -49,5 +50,8 @@ void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 
 /// --series CYCLES and --series-of gpc|sm, of commands that write a timeline; `series` as `assembly`.
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
+
+/// --trace-signals and what belongs to it. `of_step`: the command runs steps of several kernels. `signals` as `assembly`.
+void add_signal_options(CLI::App& command, sim::SignalOptions& signals, bool of_step);
 
 }  // namespace heddle::cli

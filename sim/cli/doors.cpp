@@ -63,6 +63,8 @@ bool names_recorded_kernels(const std::string& workload) {
 
 void simulate_recorded_kernels(SimulateCommandOptions options) {
     refuse_options_of_steps(options, "recorded kernels");
+    if (options.simulate.signals.asked())
+        throw Error("recorded kernels are not traced", {"--trace-signals", 0, ""}, "leave it out");
     sass::TraceRunOptions run;
     run.jobs = options.simulate.jobs;
     run.tick_every_cycle = options.simulate.tick_every_cycle;
@@ -100,6 +102,8 @@ trace::Trace open_recorded_step(const std::string& path, trace::RecordedDevice& 
 }
 
 void simulate_spread(const SimulateCommandOptions& options) {
+    if (options.simulate.signals.asked())
+        throw Error("is for one device", {"--trace-signals", 0, ""}, "leave out --cluster");
     if (options.simulate.numerics)
         throw Error("is for one device", {"--numerics", 0, ""},
                     "leave out --cluster; `heddle learn` trains on several");

@@ -139,6 +139,8 @@ void name_allowed_programs(Options& options) {
     const sim::Hardware base = sim::load_hardware(options.hardware, options.overrides, options.programs);
     if (base.is_gpu() && !base.gpu().hbm.model.empty())
         options.overrides.push_back("hbm.model=" + base.gpu().hbm.model);
+    if (base.is_gpu() && !base.gpu().l2.model.empty())
+        options.overrides.push_back("l2.model=" + base.gpu().l2.model);
 }
 
 void run_exploration(Options options) {

@@ -35,6 +35,7 @@ struct Options {
     double weight_copies = 5;
     bool full = false, json = false, cold = false, quantise = false, numerics = false;
     sim::Programs programs = sim::Programs::refused;
+    sim::SignalOptions signals;
 };
 
 class Jobs : public sim::JobRunner {
@@ -69,9 +70,9 @@ std::vector<sim::GemmAnswer> time_all(const models::gpu::GpuConfig& config, cons
     return answers;
 }
 
-class NumericsJob : public sim::JobRunner {
+class TextJob : public sim::JobRunner {
   public:
-    explicit NumericsJob(std::function<std::string()> compute) : compute_(std::move(compute)) {}
+    explicit TextJob(std::function<std::string()> compute) : compute_(std::move(compute)) {}
     std::string run(std::size_t) override { return compute_(); }
 
   private:
@@ -85,7 +86,7 @@ sim::GemmNumerics numerics_of(const models::gpu::GpuConfig& config, const sim::G
     sim::run_jobs(
         1, 1,
         [&] {
-            return std::make_unique<NumericsJob>(
+            return std::make_unique<TextJob>(
                 [&] { return to_text(sim::compute_gemm(question, config, choice)); });
         },
         [&](std::size_t, const std::string& text) { result = sim::gemm_numerics_from_text(text); });
@@ -128,6 +129,29 @@ std::string describe_answer(const sim::GemmQuestion& question, const models::gpu
     return text;
 }
 
+std::string written(const std::string& signals) {
+    return signals.empty() ? "" : "signals: " + signals + "\n";
+}
+
+/// Of the kernels of the best choice, in a process of its own.
+std::string trace_signals(const models::gpu::GpuConfig& config, const Options& options,
+                          const sim::GemmTimerOptions& timer, const sim::GemmQuestion& question,
+                          const kernels::GemmChoice& choice, double clock) {
+    std::string report;
+    sim::run_jobs(
+        1, 1,
+        [&] {
+            return std::make_unique<TextJob>([&] {
+                sim::GemmTimer once(config, timer);
+                return sim::write_signals(options.signals, options.signals.file, [&](models::SignalTrace& trace) {
+                    once.trace(question, choice, clock, trace);
+                });
+            });
+        },
+        [&](std::size_t, const std::string& text) { report = text; });
+    return report;
+}
+
 /// On a TPU there are no kernels to choose from: the compiler searches one program.
 void run_on_tpu(const Options& options, const sim::Hardware& hardware) {
     const std::pair<bool, const char*> of_gpus[] = {{options.quantise, "--quantise"},
@@ -146,9 +170,9 @@ void run_on_tpu(const Options& options, const sim::Hardware& hardware) {
     question.transpose_a = options.layout[0] == 't';
     question.transpose_b = options.layout[1] == 't';
     check(question, hardware.tpu());
-    const sim::TpuGemmAnswer answer = time_tpu_gemm(question, hardware.tpu(), options.numerics);
+    const sim::TpuGemmAnswer answer = time_tpu_gemm(question, hardware.tpu(), options.numerics, options.signals);
     print(options.json ? to_json(question, answer) + "\n"
-                       : name_of(question) + " on " + hardware.name + ": " + describe(question, answer));
+                       : name_of(question) + " on " + hardware.name + ": " + describe(question, answer) + written(answer.signals));
     if (!answer.passed(options.numerics))
         throw ComparisonFailed{"the values of " + name_of(question) + " are further off than they may be"};
 }
@@ -163,6 +187,8 @@ void run_command(const Options& options) {
     question.transpose_a = options.layout[0] == 't';
     question.transpose_b = options.layout[1] == 't';
     check(question, config);
+    if (options.signals.asked() && !options.full)
+        throw Error("signals are those of every simulated cycle", {"--trace-signals", 0, ""}, "add --full");
     const sim::GemmTimerOptions timer{{options.cold ? 0 : options.weight_copies, !options.cold},
                                       !options.full};
     std::vector<kernels::GemmChoice> choices = options.tile.empty()
@@ -176,6 +202,9 @@ void run_command(const Options& options) {
         if (answers[i].seconds < answers[best].seconds) best = i;
     std::optional<sim::GemmNumerics> numerics;
     if (options.numerics) numerics = numerics_of(config, question, choices[best]);
+    std::string signals;
+    if (options.signals.asked())
+        signals = trace_signals(config, options, timer, question, choices[best], answers[best].clock);
     if (options.json) {
         nlohmann::ordered_json json{{"product", name_of(question)}, {"hardware", hardware.name}};
         json.update(nlohmann::ordered_json::parse(to_text(answers[best])));
@@ -196,7 +225,7 @@ void run_command(const Options& options) {
         candidates_table = sim::fit_columns(std::move(rows), {true, true, false}, table_width());
     }
     print(sim::wrap_lines(text, table_width()) + candidates_table +
-          (numerics ? sim::wrap_lines(describe(*numerics), table_width()) : ""));
+          (numerics ? sim::wrap_lines(describe(*numerics), table_width()) : "") + written(signals));
     if (numerics && !numerics->passed())
         throw ComparisonFailed{"the values of " + name_of(question) + " are not those of its plan"};
 }
@@ -251,6 +280,7 @@ void add_gemm_command(CLI::App& app) {
     command->add_flag("--numerics", options->numerics,
                       "compute it too, with random numbers: bits beside the plan of summation, error beside "
                       "doubles, and the same cycles");
+    add_signal_options(*command, options->signals, false);
     command->add_flag("--full", options->full, "simulate every cycle, without sampling");
     command->add_option("-j,--jobs", options->workers, "cores to use (default: all)")->type_name("N");
     command->add_flag("--json", options->json, "print JSON");

@@ -31,6 +31,7 @@ struct Options {
     ptx::Assembly assembly = ptx::Assembly::scheduled;
     std::string registers = "allocation", timeline;
     models::gpu::SeriesSettings series;
+    sim::SignalOptions signals;
     unsigned jobs = 0;
     bool tick_every_cycle = false, check = false, lines = false, sample = false;
     sim::Programs programs = sim::Programs::refused;
@@ -109,6 +110,10 @@ void run_launches(const Options& options) {
     if (options.series.interval != 0 && options.timeline.empty()) {
         throw Error("series go to the timeline", {"--series", 0, ""}, "add --timeline FILE");
     }
+    if (options.signals.asked() && (options.functional || options.sample)) {
+        throw Error("signals are those of every simulated cycle", {"--trace-signals", 0, ""},
+                    "leave out --functional and --sample");
+    }
     if (options.lines && options.functional) {
         throw Error("a functional run has no time", {"--lines", 0, ""}, "leave out --functional");
     }
@@ -129,8 +134,18 @@ void run_launches(const Options& options) {
     const bool values = run_options.mode != kernel::RunMode::timing;
     const kernel::Outputs declared(values ? file.outputs : std::vector<kernel::OutputDeclaration>{}, options.output,
                                    options.programs == sim::Programs::allowed);
-    const kernel::KernelRun result = run_with_progress(file, run_options);
+    kernel::KernelRun result;
+    std::string signals;
+    if (options.signals.asked()) {
+        signals = sim::write_signals(options.signals, options.signals.file, [&](models::SignalTrace& trace) {
+            run_options.signals = &trace;
+            result = run_with_progress(file, run_options);
+        });
+    } else {
+        result = run_with_progress(file, run_options);
+    }
     std::vector<std::string> outputs = declared.write(result);
+    if (!signals.empty()) outputs.push_back(options.json ? options.signals.file : signals);
     if (!options.timeline.empty()) {
         const std::string text = kernel::kernel_timeline(result, options.hardware);
         write_file(options.timeline, text);
@@ -196,6 +211,7 @@ void add_kernel_command(CLI::App& app) {
                      "write the launches as a timeline for Perfetto and chrome://tracing")
         ->type_name("FILE");
     add_series_options(*command, options->series);
+    add_signal_options(*command, options->signals, false);
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
     add_schedule_option(*command, options->assembly);

@@ -39,6 +39,7 @@ Workload open(const Options& options) {
 
 void print_tables(const Options& options, const sim::RunResult& result) {
     std::string text = sim::format_report(result, table_width()) + sim::format_simulation(result) + "\n";
+    for (const std::string& signals : result.signals) text += signals + "\n";
     if (!options.no_out)
         text += "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n";
     print(text);
@@ -75,11 +76,19 @@ std::map<std::string, std::string> given(const Options& options) {
 void run_program(const Options& options) {
     refuse_options_of_steps(options, "TPU programs, which are always checked with values");
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
-    const sim::TpuProgramRun run =
-        sim::run_tpu_program(options.workload, hardware, options.simulate.tick_every_cycle);
+    sim::TpuProgramRun run;
+    std::string signals;
+    const auto run_it = [&](models::SignalTrace* trace) {
+        run = sim::run_tpu_program(options.workload, hardware, options.simulate.tick_every_cycle, trace);
+    };
+    if (options.simulate.signals.asked())
+        signals = "written: " + sim::write_signals(options.simulate.signals, options.simulate.signals.file,
+                                                   [&](models::SignalTrace& trace) { run_it(&trace); }) + "\n";
+    else
+        run_it(nullptr);
     const std::string json = sim::tpu_program_json(run);
     if (!options.out.empty()) write_file(options.out, json);
-    print(options.json ? json : sim::format_tpu_program(run));
+    print(options.json ? json : sim::format_tpu_program(run) + signals);
 }
 
 Error no_device() {
@@ -117,6 +126,10 @@ void simulate(Options options) {
         throw Error("needs the file to go on from", {"--resume", 0, ""}, "add --checkpoint FILE");
     if (options.simulate.sample && options.simulate.numerics) {
         throw Error("a sampled run computes no values", {"--sample", 0, ""}, "leave out --numerics");
+    }
+    if (options.simulate.sample && options.simulate.signals.asked()) {
+        throw Error("signals are those of every simulated cycle", {"--trace-signals", 0, ""},
+                    "leave out --sample");
     }
     if (options.simulate.series.interval != 0 && options.no_out) {
         throw Error("series go to the timeline", {"--series", 0, ""}, "leave out --no-out");
@@ -177,6 +190,7 @@ void refuse_options_of_steps(const SimulateCommandOptions& options, const std::s
     refuse(options.simulate.steps != 1, "--steps");
     refuse(options.simulate.programmatic, "--programmatic-launches");
     refuse(!options.simulate.dump_programs.empty(), "--dump-program");
+    refuse(!options.simulate.signals.kernel.empty(), "--trace-kernel");
 }
 
 void add_simulate_command(CLI::App& app) {
@@ -251,6 +265,7 @@ void add_simulate_command(CLI::App& app) {
     command->add_flag("--ignore-memory", options->simulate.ignore_memory,
                       "simulate a step though the device has too little memory for it");
     add_series_options(*command, options->simulate.series);
+    add_signal_options(*command, options->simulate.signals, true);
     add_plan_options(*command, options->plan);
     command->add_flag("!--no-cache", options->simulate.cache,
                       "simulate every kernel anew, and keep no result on disk");

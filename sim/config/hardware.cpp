@@ -112,15 +112,16 @@ Config configured(const HardwareText& text, const std::vector<Setting>& override
 
 /// A file from somewhere must not bring a program of its own into this process.
 void refuse_programs(const Hardware& hardware, const std::vector<Setting>& overrides) {
-    constexpr const char* kLibrary = "hbm.model";
-    const auto origin = hardware.origins.find(kLibrary);
-    const bool named_by_user = std::any_of(overrides.begin(), overrides.end(), [&](const Setting& setting) {
-        return setting.path == kLibrary;
-    });
-    const std::string library = hardware.is_gpu() ? hardware.gpu().hbm.model : "";
-    if (library.empty() || named_by_user || origin == hardware.origins.end()) return;
-    throw Error("a file may not load a library", origin->second.where,
-                "look at what `" + library + "` is, then add --allow-programs");
+    if (!hardware.is_gpu()) return;
+    const models::gpu::GpuConfig& gpu = hardware.gpu();
+    for (const auto& [key, library] : {std::pair{"hbm.model", gpu.hbm.model}, std::pair{"l2.model", gpu.l2.model}}) {
+        const auto origin = hardware.origins.find(key);
+        const bool named_by_user = std::any_of(overrides.begin(), overrides.end(),
+                                               [&](const Setting& setting) { return setting.path == key; });
+        if (library.empty() || named_by_user || origin == hardware.origins.end()) continue;
+        throw Error("a file may not load a library", origin->second.where,
+                    "look at what `" + library + "` is, then add --allow-programs");
+    }
 }
 
 }  // namespace

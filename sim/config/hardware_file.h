@@ -17,7 +17,7 @@ struct Setting {
     SourceLocation where;  ///< file and line; `key` repeats the path
 };
 
-/// Whether a program that a hardware file names may run: hbm.model is a library that is loaded. What the command line
+/// Whether a program that a hardware file names may run: hbm.model and l2.model are libraries that are loaded. What the command line
 /// names is the user's own word, and may always run.
 enum class Programs { refused, allowed };
 

@@ -157,6 +157,13 @@ GemmAnswer GemmTimer::time(const GemmQuestion& question, const kernels::GemmChoi
     return answer;
 }
 
+void GemmTimer::trace(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock,
+                      models::SignalTrace& signals) {
+    session_.set_signals(&signals);
+    run(question, choice, clock);
+    session_.set_signals(nullptr);
+}
+
 GemmAnswer GemmTimer::simulate(const GemmQuestion& question, const kernels::GemmChoice& choice) {
     const models::gpu::PowerConfig& power = config_.power;
     const auto allowed = [&](double seconds) {

@@ -39,6 +39,9 @@ class GemmTimer {
   public:
     GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options);
     GemmAnswer time(const GemmQuestion& question, const kernels::GemmChoice& choice);
+    /// Runs its kernels once more, at this clock, and tells `signals` what happens.
+    void trace(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock,
+               models::SignalTrace& signals);
 
   private:
     struct Run;

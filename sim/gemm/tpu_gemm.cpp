@@ -115,10 +115,12 @@ double bound_of(const TpuGemmQuestion& q, const models::TpuConfig& config) {
 
 class Measured : public JobRunner {
   public:
-    Measured(const TpuGemmQuestion& question, const models::TpuConfig& config, bool numerics)
+    Measured(const TpuGemmQuestion& question, const models::TpuConfig& config, bool numerics,
+             const SignalOptions& signals)
         : q_(question),
           config_(config),
           numerics_(numerics),
+          signals_(signals),
           trace_(trace_of(question)),
           target_(models::target_of(config)),
           placement_(trace_, target_) {}
@@ -133,8 +135,18 @@ class Measured : public JobRunner {
         models::Tpu tpu("tpu", config_);
         tpu::Memory memory;
         placement_.allocate(memory, false, lowered.workspace_bytes);
-        const models::TpuResult result = tpu.run(lowered.program, memory);
+        models::TpuResult result;
+        std::string signals;
+        if (signals_.asked())
+            signals = write_signals(signals_, signals_.file, [&](models::SignalTrace& trace) {
+                models::TpuRunOptions traced;
+                traced.signals = &trace;
+                result = tpu.run(lowered.program, memory, traced);
+            });
+        else
+            result = tpu.run(lowered.program, memory);
         nlohmann::json json{{"cycles", result.cycles},
+                            {"signals", signals},
                             {"seconds", result.seconds},
                             {"schedule", lowered.schedule},
                             {"bound_by", result.bound_by},
@@ -190,6 +202,7 @@ class Measured : public JobRunner {
     const TpuGemmQuestion& q_;
     const models::TpuConfig& config_;
     bool numerics_;
+    const SignalOptions& signals_;
     trace::Trace trace_;
     target::TpuTarget target_;
     lowering::TensorPlacement placement_;
@@ -234,17 +247,19 @@ void check(const TpuGemmQuestion& q, const models::TpuConfig& config) {
     check_products(trace_of(q), config);
 }
 
-TpuGemmAnswer time_tpu_gemm(const TpuGemmQuestion& q, const models::TpuConfig& config, bool numerics) {
+TpuGemmAnswer time_tpu_gemm(const TpuGemmQuestion& q, const models::TpuConfig& config, bool numerics,
+                            const SignalOptions& signals) {
     const double work = static_cast<double>(q.m) * q.n * q.k * q.batch;
     if (numerics && work > kMostNumericWork)
         throw Error("the values of " + name_of(q) + " would take hours to compute", {"--numerics", 0, ""},
                     "ask for a smaller product, or leave out --numerics");
     TpuGemmAnswer answer;
     run_jobs(
-        1, 1, [&]() -> std::unique_ptr<JobRunner> { return std::make_unique<Measured>(q, config, numerics); },
+        1, 1, [&]() -> std::unique_ptr<JobRunner> { return std::make_unique<Measured>(q, config, numerics, signals); },
         [&](std::size_t, const std::string& text) {
             const nlohmann::json json = nlohmann::json::parse(text);
             json.at("cycles").get_to(answer.cycles);
+            json.at("signals").get_to(answer.signals);
             json.at("schedule").get_to(answer.schedule);
             json.at("bound_by").get_to(answer.bound_by);
             json.at("bytes").get_to(answer.bytes);

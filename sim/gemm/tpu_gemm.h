@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/tpu/tpu_config.h"
+#include "sim/run/signal_file.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::sim {
@@ -49,6 +50,7 @@ struct TpuGemmAnswer {
     double peak = 0, published_peak = 0;
     double clock = 0, published_clock = 0;  ///< hertz
     std::uint64_t cycles = 0;
+    std::string signals;   ///< what file of signals was written, in a sentence
     std::string schedule;  ///< tiles and their order
     std::string bound_by;
     double bytes = 0;                                   ///< from and to HBM
@@ -63,7 +65,8 @@ struct TpuGemmAnswer {
 
 /// The product alone: operands in HBM, its program started by the host. In a process of its own. Throws
 /// heddle::Error when there is no such program, and beyond 4e11 multiplications with `numerics`.
-TpuGemmAnswer time_tpu_gemm(const TpuGemmQuestion& question, const models::TpuConfig& config, bool numerics);
+TpuGemmAnswer time_tpu_gemm(const TpuGemmQuestion& question, const models::TpuConfig& config, bool numerics,
+                            const SignalOptions& signals = {});
 
 /// Lines for people; one JSON object.
 std::string describe(const TpuGemmQuestion& question, const TpuGemmAnswer& answer);

@@ -247,6 +247,7 @@ class Runner {
             context.print = options_.print;
             context.mode = ptx::Mode::functional;
             if (options_.check) context.check = &log_;
+            options.signals = nullptr;  // once is enough
             report.functional_cycles = gpu_->run(context, options).cycles;
         }
     }
@@ -319,6 +320,7 @@ class Runner {
         options.profile = options_.lines;
         options.sample = options_.sample;
         options.series = options_.series;
+        options.signals = options_.signals;
         std::vector<std::size_t> named;
         for (const ArgumentDeclaration& argument : launch.arguments) {
             std::size_t buffer = 0;

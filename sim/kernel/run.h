@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/common/signal_trace.h"
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
 #include "sim/kernel/buffers.h"
@@ -33,6 +34,7 @@ struct RunOptions {
     unsigned threads = 1;                ///< of the host, for one kernel: models::gpu::RunOptions::threads
     bool registers_of_ptxas = false;     ///< registers per thread: what ptxas counts, not the own allocation
     models::gpu::SeriesSettings series;  ///< what is recorded over time
+    models::SignalTrace* signals = nullptr;  ///< what all blocks do in each cycle; nullptr: nobody watches
     bool sample = false;                 ///< leave out what repeats; timing mode only
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;

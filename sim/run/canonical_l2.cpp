@@ -37,7 +37,7 @@ std::vector<LineRange> lines_of(const program::GpuProgram& program, const Planne
 std::uint64_t canonical_l2_bytes(const models::gpu::GpuConfig& config, const program::GpuProgram& program,
                                  const PlannedLaunch& planned) {
     constexpr std::uint64_t kFewestSets = 64, kMostSets = 1 << 16;  // of a slice
-    if (planned.others_dirty) return config.l2.bytes;
+    if (planned.others_dirty || config.l2.is_replaced()) return config.l2.bytes;
     // Local memory and the heap are no buffers. (Registers that the scheduling pass puts there show later.)
     const std::string& text = planned.launch->kernel->text;
     for (const char* other : {".local", "malloc"})

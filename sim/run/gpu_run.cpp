@@ -41,6 +41,7 @@ std::string device_key(const models::gpu::GpuConfig& config) {
     }
     // A library that is built anew gives new results under its old name.
     if (!copy.hbm.model.empty()) key += "hbm.model " + hash_file(copy.hbm.model) + "\n";
+    if (!copy.l2.model.empty()) key += "l2.model " + hash_file(copy.l2.model) + "\n";
     return key;
 }
 
@@ -425,6 +426,25 @@ double workspace_bytes(const lowering::GpuLowering& lowered) {
     return bytes;
 }
 
+std::vector<TraceableKernel> traceable(const trace::Trace& trace, const std::vector<PlannedLaunch>& plan) {
+    std::vector<TraceableKernel> kernels;
+    for (const PlannedLaunch& planned : plan)
+        kernels.push_back({planned.key, planned.launch->kernel->entry, trace.ops[planned.launch->op].name});
+    return kernels;
+}
+
+/// Simulates launches of a plan once more, at the clock on which the step has settled.
+RunTraced traced_device(const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
+                        const models::gpu::GpuConfig& config, bool tick_every_cycle) {
+    const auto session = std::make_shared<GpuSession>(config, tick_every_cycle);
+    return [&, session](std::size_t launch, models::SignalTrace& signals) {
+        session->set_l2_size(session->spills(plan[launch]) ? config.l2.bytes
+                                                           : canonical_l2_bytes(config, program, plan[launch]));
+        session->set_signals(&signals);
+        session->run(program, plan[launch]);
+    };
+}
+
 bool is_run(const trace::Op& op, const SimulateOptions& options) {
     return options.only_kinds.empty() || std::find(options.only_kinds.begin(), options.only_kinds.end(),
                                                    trace::name_of(op.kind)) != options.only_kinds.end();
@@ -458,8 +478,16 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         place[i] = plan.size();
         if (is_run(trace.ops[whole[i].launch->op], options)) plan.push_back(whole[i]);
     }
+    std::vector<std::size_t> traced;
+    if (options.signals.asked()) traced = kernels_to_trace(options.signals, traceable(trace, plan));
     const Simulated simulated =
         simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
+    if (options.signals.asked())
+        result.signals = trace_kernels(options.signals, traceable(trace, plan), traced,
+                                       options.jobs != 0 ? options.jobs : available_cores(), [&] {
+                                           return traced_device(lowered.program, simulated.plan, config,
+                                                                options.tick_every_cycle);
+                                       });
     result.clock_hz = config.clock;
     result.power_limit = config.power.limit;
     note_power_above_limit(mean_power(trace, simulated, config.clock), config, result);

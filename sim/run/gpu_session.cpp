@@ -152,6 +152,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     options.sample = sample_ && values == nullptr;
     options.dependency_release = planned.dependency_release;
     options.series = series_;
+    options.signals = signals_;
     LaunchMemory memory(program, planned, values);
     if (planned.others_dirty) add_others(options, *planned.others_dirty, gpu_.config().l2);
     for (std::size_t i = 0; i < planned.buffers.size(); ++i)

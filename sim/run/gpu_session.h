@@ -44,6 +44,8 @@ class GpuSession {
         threads_ = threads;
         threads_in_full_ = in_full;
     }
+    /// Of the runs that follow: models::gpu::RunOptions::signals.
+    void set_signals(models::SignalTrace* signals) { signals_ = signals; }
     /// For each of the runs that follow; on the whole device, unless the session was made for sampling.
     void set_sample(bool sample) { sample_ = sample; }
 
@@ -54,6 +56,7 @@ class GpuSession {
     bool tick_every_cycle_, sample_;
     unsigned threads_ = 1, threads_in_full_ = 0;
     models::gpu::SeriesSettings series_;
+    models::SignalTrace* signals_ = nullptr;
     /// By entry and text, and what becomes of it.
     std::map<std::pair<std::string, ptx::Assembly>, std::shared_ptr<ptx::LoadedKernel>> kernels_;
 };

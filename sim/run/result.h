@@ -149,6 +149,7 @@ struct RunResult {
     double clock_hz = 0;  ///< GPU: the clock of the run, settled by the governor; 0: TPU
     double power_limit = 0;  ///< GPU: watts that the board may draw; 0: power is not modelled
     std::optional<NumericsResult> numerics;
+    std::vector<std::string> signals;   ///< files of signals that were written, a sentence each
     std::vector<std::string> notes;  ///< what the user must know to read the figures
 
     /// The only part that differs between two runs of the same thing.

@@ -84,6 +84,7 @@ NumericsResult train_apart(const trace::Trace& given, const Hardware& hardware,
     RunResult apart;
     SimulateOptions quiet = options;
     quiet.dump_programs.clear();
+    quiet.signals = {};
     return train_on_tpu(trace, hardware, options, run_on_tpu(trace, hardware, quiet, apart));
 }
 

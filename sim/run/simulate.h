@@ -10,6 +10,7 @@
 #include "sim/config/hardware.h"
 #include "sim/run/beside.h"
 #include "sim/run/result.h"
+#include "sim/run/signal_file.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::sim {
@@ -41,6 +42,7 @@ struct SimulateOptions {
     bool graph = false;                  ///< GPU: the step is launched as one CUDA graph
     bool ignore_memory = false;          ///< simulate though the step does not fit the device's memory
     models::gpu::SeriesSettings series;  ///< GPU: what of each kernel is recorded over time
+    SignalOptions signals;      ///< of which kernels what happens in each cycle is written
     std::string dump_programs;  ///< TPU: folder that gets the text of every distinct program; empty: none
     bool cache = true;          ///< results of kernels are kept on disk and looked for there
     unsigned jobs = 0;          ///< worker processes; 0: as many as there are cores

@@ -51,7 +51,8 @@ bool is_tpu_program(const std::string& path) {
     return false;
 }
 
-TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware, bool tick_every_cycle) {
+TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware, bool tick_every_cycle,
+                              models::SignalTrace* signals) {
     if (hardware.is_gpu())
         throw Error("`" + hardware.name + "` is a GPU", {"--hardware", 0, ""}, "TPU programs need a TPU");
     const models::TpuConfig& config = hardware.tpu();
@@ -84,6 +85,7 @@ TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware,
         models::TpuRunOptions options;
         options.mode = run.checked ? models::TpuMode::functional : models::TpuMode::timing;
         options.tick_every_cycle = tick_every_cycle;
+        options.signals = signals;
         run.result = device.run(program, timed, options);
         const bool same =
             std::equal(timed.allocations().begin(), timed.allocations().end(), untimed.allocations().begin(),

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "models/common/signal_trace.h"
 #include "models/tpu/tpu_result.h"
 #include "sim/config/hardware.h"
 
@@ -23,7 +24,8 @@ bool is_tpu_program(const std::string& path);
 /// programs are first run without time, looking for accesses that no flag puts in order and for VMEM that is
 /// read before anything has written it; then both runs must leave the same bits. Throws heddle::Error that
 /// names file, line and instruction.
-TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware, bool tick_every_cycle);
+TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware, bool tick_every_cycle,
+                              models::SignalTrace* signals = nullptr);
 
 std::string format_tpu_program(const TpuProgramRun& run);
 std::string tpu_program_json(const TpuProgramRun& run);

@@ -112,6 +112,8 @@ class TpuJobs : public JobRunner {
         lowering_.tilings = &tilings_;
     }
 
+    void set_signals(models::SignalTrace* signals) { options_.signals = signals; }
+
     std::string run(std::size_t job) override {
         const double before = processor_seconds();
         const trace::OpId op = jobs_[job];
@@ -304,6 +306,17 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             open[keys[i]] = i;
         }
     }
+    std::vector<TraceableKernel> programs;  // those that there are
+    std::vector<trace::OpId> op_of_program;
+    std::vector<std::size_t> traced;
+    if (options.signals.asked()) {
+        for (trace::OpId i = 0; i < trace.ops.size(); ++i) {
+            if (keys[i].empty()) continue;
+            programs.push_back({keys[i], trace::name_of(trace.ops[i].kind), trace.ops[i].name});
+            op_of_program.push_back(i);
+        }
+        traced = kernels_to_trace(options.signals, programs);
+    }
     std::vector<trace::OpId> jobs;
     jobs.reserve(open.size());
     for (const auto& [key, op] : open) jobs.push_back(op);
@@ -332,6 +345,19 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             }
         });
 
+    // Views have no program, and what is not understood has none.
+    std::erase_if(traced, [&](std::size_t program) { return outcomes.at(programs[program].key).cycles == 0; });
+    if (options.signals.asked() && traced.empty())
+        throw Error("no program runs for it", {"--trace-kernel", 0, ""}, "name another op");
+    if (options.signals.asked())
+        result.signals = trace_kernels(options.signals, programs, traced, workers, [&]() -> RunTraced {
+            const auto device =
+                std::make_shared<TpuJobs>(trace, config, options.tick_every_cycle, op_of_program, common);
+            return [device](std::size_t program, models::SignalTrace& signals) {
+                device->set_signals(&signals);
+                device->run(program);
+            };
+        });
     if (!options.dump_programs.empty()) dump_programs(trace, config, keys, common, options.dump_programs);
 
     std::vector<OpOutcome> per_op(trace.ops.size());

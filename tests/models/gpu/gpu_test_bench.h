@@ -26,7 +26,7 @@ std::string kernel_text(const std::string& body, unsigned parameters, unsigned s
 
 class GpuTestBench {
   public:
-    explicit GpuTestBench(const GpuConfig& config = {}) : gpu("gpu", config) {}
+    explicit GpuTestBench(const GpuConfig& config = {}, const char* name = "gpu") : gpu(name, config) {}
 
     ptx::GlobalMemory memory;
     Gpu gpu;

@@ -57,7 +57,7 @@ inline std::vector<std::byte> content(const SampleBuffer& buffer) {
 
 struct Runner {
     models::gpu::Gpu gpu;
-    explicit Runner(const models::gpu::GpuConfig& config) : gpu("gpu", config) {}
+    explicit Runner(const models::gpu::GpuConfig& config, const char* name = "gpu") : gpu(name, config) {}
 
     models::gpu::KernelResult run(const LibraryKernel& sample, ptx::Mode mode,
                                   models::gpu::RunOptions options = {},

@@ -9,7 +9,7 @@
 
 #include "isa/common/error.h"
 #include "memory_test_bench.h"
-#include "models/memory/dram_library.h"
+#include "models/memory/model_library.h"
 
 using namespace heddle;
 using namespace heddle::models;

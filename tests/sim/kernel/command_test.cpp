@@ -141,6 +141,30 @@ TEST_CASE("the example of a DRAM model builds it and runs a kernel on both") {
     CHECK(own["launches"][0]["cycles"] != other["launches"][0]["cycles"]);
 }
 
+TEST_CASE("the example of an L2 model builds it and runs a kernel on both") {
+    Folder folder;
+    const auto run = [&](const std::string& extra) {
+        const std::string command =
+            "EXTRA_LATENCY=" + extra +
+            " HEDDLE='" HEDDLE_COMMAND "' '" HEDDLE_SOURCE_DIR "/examples/l2-model/run.sh' --json >'" +
+            (folder.path() / "out").string() + "' 2>'" + (folder.path() / "err").string() + "' </dev/null";
+        const int status = std::system(command.c_str());
+        CAPTURE(folder.read("err"));
+        REQUIRE(status == 0);
+        std::istringstream results(folder.read("out"));
+        Json own, other;
+        results >> own >> other;
+        CHECK(own["launches"][0]["warp_instructions"] == other["launches"][0]["warp_instructions"]);
+        return std::pair{own["launches"][0]["cycles"].get<double>(),
+                         other["launches"][0]["cycles"].get<double>()};
+    };
+    const auto [own, same] = run("0");
+    const auto [own_again, slower] = run("400");
+    CHECK(own == own_again);
+    CHECK(same == Approx(own).epsilon(0.05));
+    CHECK(slower > same + 400);
+}
+
 TEST_CASE("a dependent launch hides its beginning in the one before") {
     Folder folder;
     const std::string command = "kernel launch.yaml --hardware h100-sxm --json";

@@ -35,8 +35,7 @@ struct Channels {
 };
 
 Channels channels_of(const GpuProgramBuilder& b, std::size_t input) {
-    b.require_dense_outputs();
-    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) b.require_dense_input(i);
+    b.require_dense();
     const trace::Tensor& x = b.input(input);
     if (x.elements() == 0 || x.elements() >= (std::int64_t{1} << 31))
         throw Unsupported{"no norm kernel for an empty tensor, or for 2^31 elements or more"};

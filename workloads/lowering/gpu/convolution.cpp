@@ -92,8 +92,7 @@ void pad_channels(GpuProgramBuilder& b, const KernelArgument& x, const KernelArg
 }
 
 void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
-    b.require_dense_outputs();
-    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) b.require_dense_input(i);
+    b.require_dense();
     const ElementType type = kernel_type(b.input(0).type);
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if ((!half && type != ElementType::f32) || kernel_type(b.input(1).type) != type)

@@ -20,8 +20,7 @@ struct Rows {
 };
 
 Rows rows_of(const GpuProgramBuilder& b, std::size_t input, std::uint32_t most_columns = kMostColumns) {
-    b.require_dense_outputs();
-    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) b.require_dense_input(i);
+    b.require_dense();
     const trace::Tensor& x = b.input(input);
     if (x.shape.empty() || x.elements() == 0) throw Unsupported{"no layer norm kernel for an empty tensor"};
     const auto columns = static_cast<std::uint32_t>(x.shape.back());

@@ -1,10 +1,11 @@
-// Loads a DRAM model from a shared library.
+// Loads models of others from shared libraries.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "models/memory/dram_plugin.h"
+#include "models/memory/l2_plugin.h"
 
 namespace heddle::models {
 
@@ -13,5 +14,8 @@ namespace heddle::models {
 /// another version of the interface, or gives nothing.
 std::unique_ptr<DramModel> load_dram_model(const std::string& path, const char* name,
                                            const DramModelSettings& settings);
+/// The same of l2_plugin.h.
+std::unique_ptr<L2Model> load_l2_model(const std::string& path, const char* name,
+                                       const L2ModelSettings& settings);
 
 }  // namespace heddle::models
