@@ -104,7 +104,7 @@ void tensor_core(benchmark::State& state, const Unit& unit, Shape shape) {
     }
 }
 
-constexpr Unit kBf16{}, kFp16{.input = Format::fp16},
+const Unit kBf16{}, kFp16{.input = Format::fp16},
     kFp16ToFp16{.input = Format::fp16, .output = Format::fp16}, kTf32{.input = Format::tf32},
     kAmpereBf16{.generation = Generation::ampere},
     kVoltaFp16{.generation = Generation::volta, .input = Format::fp16},

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "isa/numerics/cublas_kernel_name.h"
+#include "isa/target/generation.h"
 
 namespace heddle::numerics {
 namespace {
@@ -59,9 +60,15 @@ Multiplier multiplier_of(const CublasGemm& gemm, const CublasKernelName& name) {
 }
 
 /// By which libraries multiply fp8.
-Instruction native_instruction(Generation generation) {
-    if (generation == Generation::hopper) return Instruction::wgmma;
-    return generation == Generation::blackwell ? Instruction::tcgen05 : Instruction::mma_sync;
+Instruction native_instruction(const Generation& generation) {
+    if (generation.has_wgmma) return Instruction::wgmma;
+    return generation.has_tcgen05 ? Instruction::tcgen05 : Instruction::mma_sync;
+}
+
+/// The generation whose libraries were studied.
+bool was_studied(const CublasGemm& gemm) {
+    const Generation* generation = target::find_generation(gemm.compute_capability);
+    return generation != nullptr && *generation == Generation::hopper;
 }
 
 ReductionPlan plan_from(const CublasGemm& gemm, const Multiplier& multiplier) {
@@ -79,7 +86,7 @@ ReductionPlan plan_from(const CublasGemm& gemm, const Multiplier& multiplier) {
         plan.block_k = 8;
         return plan;
     }
-    const Generation generation = generation_of(gemm.compute_capability);
+    const Generation& generation = target::generation_of(gemm.compute_capability);
     plan.tensor_core =
         parameters_for(generation, format_of(plan.a), format_of(plan.b), format_of(plan.accumulator),
                        is_fp8(plan.a) ? native_instruction(generation) : Instruction::mma_sync);
@@ -113,7 +120,7 @@ CublasPlan unknown(const std::string& reason) {
 }
 
 CublasPlan nvjet_plan(const CublasGemm& gemm, ReductionPlan plan) {
-    if (gemm.compute_capability != 90) return unknown("nvjet was studied on compute capability 9.0 only");
+    if (!was_studied(gemm)) return unknown("nvjet was studied on compute capability 9.0 only");
     if (!is_fp8(gemm.a) && !is_half(gemm.a))
         return unknown(std::string("nvjet was studied for fp16, bf16 and fp8, not ") + name_of(gemm.a));
     if (gemm.compute == CublasCompute::f16) return unknown("nvjet was not studied with sums in fp16");
@@ -131,8 +138,7 @@ CublasPlan nvjet_plan(const CublasGemm& gemm, ReductionPlan plan) {
 
 CublasPlan cutlass_plan(const CublasGemm& gemm, const CublasKernelName& name, ReductionPlan plan) {
     if (!is_half(gemm.a)) return unknown("CUTLASS algorithms were studied for fp16 and bf16 only");
-    if (gemm.compute_capability != 90)
-        return unknown("CUTLASS algorithms were studied on compute capability 9.0 only");
+    if (!was_studied(gemm)) return unknown("CUTLASS algorithms were studied on compute capability 9.0 only");
     if (name.slices_of_k > 1) return unknown("warps share K inside of a tile: their order was not studied");
     std::string problem;
     if (!set_merge(plan, gemm, problem)) return unknown(problem);

@@ -22,18 +22,12 @@
 #include <span>
 
 #include "isa/numerics/formats.h"
+#include "isa/target/generation.h"
 
 namespace heddle::numerics {
 
-/// `blackwell` is that of data centres (B200), which multiplies by tcgen05; `rtx_blackwell` that of graphics
-/// boards, whose mma.sync reaches the whole tensor core.
-enum class Generation : std::uint8_t { volta, turing, ampere, ada, hopper, blackwell, rtx_blackwell };
-
-const char* name_of(Generation generation);
-
-/// From compute capability times ten: 70 Volta, 75 Turing, 80 to 88 Ampere, 89 Ada, 90 Hopper, 100 to 110
-/// Blackwell, 120 and 121 RTX Blackwell. Others throw std::invalid_argument.
-Generation generation_of(unsigned compute_capability);
+/// Its `tensor_core` has the numbers of the arithmetic.
+using target::Generation;
 
 /// The instruction that reaches the tensor core: wgmma is Hopper's, tcgen05 Blackwell's. It matters for fp8
 /// alone, and for narrower formats, which Blackwell multiplies by tcgen05 only.
@@ -63,13 +57,13 @@ struct DotProductParameters {
 /// The parameters of a generation, from published measurements. Throws std::invalid_argument when the
 /// generation's tensor core does not take the input, or does not give the output (bf16 and tf32 give fp32
 /// only), or the generation has not the instruction.
-DotProductParameters parameters_for(Generation generation, Format input, Format output,
+DotProductParameters parameters_for(const Generation& generation, Format input, Format output,
                                     Instruction instruction = Instruction::mma_sync);
 
 /// The same for an A and a B that differ: e4m3 and e5m2, and e3m2, e2m3 and e2m1 where those are multiplied,
 /// without conversion (or after that to fp16). Not measured apart from equal inputs, hence
 /// `inferred`.
-DotProductParameters parameters_for(Generation generation, Format input, Format input_b, Format output,
+DotProductParameters parameters_for(const Generation& generation, Format input, Format input_b, Format output,
                                     Instruction instruction);
 
 /// One output element: sum over k of a[k] * b[k], plus c. The readable definition, slow. Elements are raw

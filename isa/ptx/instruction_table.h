@@ -8,6 +8,7 @@
 
 #include "isa/ptx/execution.h"
 #include "isa/ptx/module.h"
+#include "isa/target/generation.h"
 
 namespace heddle::ptx {
 
@@ -33,9 +34,9 @@ struct InstructionForm {
     std::string_view suffixes;
     std::string_view operands;
     Pipeline pipeline = Pipeline::integer;
-    std::uint8_t operations = 1;         ///< machine operations per warp
-    std::uint8_t before_capability = 0;  ///< on devices before this compute capability ...
-    std::uint8_t operations_before = 0;  ///< ... it takes so many
+    std::uint8_t operations = 1;          ///< machine operations per warp
+    target::Feature native = nullptr;     ///< on devices without this ...
+    std::uint8_t operations_without = 0;  ///< ... it takes so many
 };
 
 /// All rows, those of an opcode side by side.

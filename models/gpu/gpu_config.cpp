@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/target/generation.h"
 #include "models/gpu/gpc_layout.h"
 #include "models/memory/sectored_cache.h"
 
@@ -193,6 +194,10 @@ std::vector<std::string> check(const GpuConfig& c) {
     const auto require = [&problems](bool holds, const char* sentence) {
         if (!holds) problems.emplace_back(sentence);
     };
+    if (target::find_generation(c.compute_capability) == nullptr)
+        problems.push_back("compute_capability: no GPU is known of " +
+                           target::capability_text(c.compute_capability) + "; known are " +
+                           target::known_capabilities());
     require(std::has_single_bit(c.l2.interleave_bytes), "l2.interleave must be a power of two");
     require(c.sm.threads == c.sm.warps * ptx::kWarpSize, "sm.threads must be 32 times sm.warps");
     require(c.sm.warps % kSubCores == 0, "sm.warps must divide among 4 sub-cores");

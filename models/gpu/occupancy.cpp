@@ -1,10 +1,9 @@
 #include "models/gpu/occupancy.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "models/gpu/gpc_layout.h"
 
 namespace heddle::models::gpu {
@@ -14,14 +13,10 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
     return (value + unit - 1) / unit * unit;
 }
 
-/// Shared memory per SM that the driver can configure, in KiB (CUDA C++ Programming Guide, "Compute
-/// Capabilities"), up to what the SM has.
+/// Shared memory per SM that the driver can configure, up to what the SM has.
 std::uint64_t carve_out(const GpuConfig& config, std::uint64_t wanted) {
-    constexpr std::array<std::uint64_t, 6> kVolta = {0, 8, 16, 32, 64, 96};
-    constexpr std::array<std::uint64_t, 10> kAmpereOn = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
-    const std::span<const std::uint64_t> offered =
-        config.compute_capability < 80 ? std::span<const std::uint64_t>(kVolta) : kAmpereOn;
-    for (const std::uint64_t kibibytes : offered) {
+    for (const std::uint64_t kibibytes :
+         target::generation_of(config.compute_capability).shared_kib_offered) {
         const std::uint64_t bytes = kibibytes << 10;
         if (bytes >= wanted && bytes <= config.shared.bytes) return bytes;
     }

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/limits.h"
 #include "sim/cli/output.h"
@@ -102,7 +103,7 @@ std::string describe_answer(const sim::GemmQuestion& question, const models::gpu
     const double work = 2.0 * question.m * question.n * question.k * question.batch;
     // f32 is multiplied on the CUDA cores.
     const double macs = question.type == trace::ElementType::f32
-                            ? (config.compute_capability >= 86 ? 128 : 64)
+                            ? target::generation_of(config.compute_capability).rates.fp32
                             : sim::gemm_machine(config, kernel_type_of(question)).macs_per_cycle;
     const double peak = 2 * macs * config.sm.count * answer.clock;
     std::string text =

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "sim/kernel/external_program.h"
 
 namespace heddle::kernel {
@@ -22,7 +23,11 @@ std::string compile(const std::string& path, const std::vector<std::string>& fla
     const bool chosen = std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
         return flag.find("-arch") != std::string::npos || flag.find("-gencode") != std::string::npos;
     });
-    if (!chosen) words.push_back("-arch=sm_" + std::to_string(capability) + (capability == 90 ? "a" : ""));
+    // The specific target, where it has instructions that are modelled: wgmma.
+    if (!chosen)
+        words.push_back("-arch=" + (target::nearest_generation(capability).has_wgmma
+                                        ? target::specific_target(capability)
+                                        : "sm_" + std::to_string(capability)));
     words.insert(words.end(), flags.begin(), flags.end());
     const int code = run_program(words, log);
     if (code == 127) {

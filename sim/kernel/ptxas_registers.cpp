@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "sim/kernel/external_program.h"
 
 namespace heddle::kernel {
@@ -39,8 +40,9 @@ RegisterCounts ptxas_registers(const std::string& text, unsigned compute_capabil
     const std::string log = (folder.path() / "log").string();
     std::ofstream(input, std::ios::binary) << text;
     const char* named = std::getenv("HEDDLE_PTXAS");
-    const std::string architecture =
-        "sm_" + std::to_string(compute_capability) + (compute_capability >= 90 ? "a" : "");
+    const std::string architecture = target::nearest_generation(compute_capability).has_specific_target
+                                         ? target::specific_target(compute_capability)
+                                         : "sm_" + std::to_string(compute_capability);
     const int code = run_program({named != nullptr ? named : "ptxas", "-v", "-arch=" + architecture, input,
                                   "-o", (folder.path() / "module.cubin").string()},
                                  log);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "sim/run/gpu_session.h"
 #include "sim/run/worker_pool.h"
 #include "validation/compare/attention_replay.h"
@@ -282,7 +283,7 @@ std::vector<AttentionRow> sample_of(std::vector<AttentionRow> rows, std::size_t 
 void time_attention_table(std::vector<AttentionRow>& rows, const sim::Hardware& hardware,
                           const AttentionTableOptions& options) {
     const models::gpu::GpuConfig& config = hardware.gpu();
-    if (config.compute_capability != 90)
+    if (target::generation_of(config.compute_capability) != target::Generation::hopper)
         throw Error("the recorded kernels are those of Hopper", {"--hardware", 0, ""}, "h100-sxm, h200-sxm");
     for (AttentionRow& row : rows) row.roofline = roofline(row, config);
     std::vector<std::size_t> order(rows.size());

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "isa/target/generation.h"
 #include "validation/capture/simulator/gemm_algorithm.h"
 
 namespace heddle::validation {
@@ -119,11 +120,10 @@ std::optional<ReductionPlan> plan_of_own_kernel(const GemmProblem& problem, cons
         plan.instruction_k = 1;
     } else {
         plan.arithmetic = Arithmetic::tensor_core;
-        plan.tensor_core = numerics::parameters_for(numerics::generation_of(compute_capability),
-                                                    numerics::format_of(plan.a), numerics::Format::fp32,
-                                                    wgmma ? numerics::Instruction::wgmma
-                                                          : numerics::Instruction::mma_sync);
-        plan.instruction_k = compute_capability >= 80 ? 16 : 8;
+        plan.tensor_core = numerics::parameters_for(
+            target::generation_of(compute_capability), numerics::format_of(plan.a), numerics::Format::fp32,
+            wgmma ? numerics::Instruction::wgmma : numerics::Instruction::mma_sync);
+        plan.instruction_k = target::generation_of(compute_capability).mma_k(2);
     }
     if (algorithm.split_k > 1) {
         plan.splits = static_cast<unsigned>(algorithm.split_k);

@@ -22,7 +22,7 @@ struct RecordedDevice {
     Generation generation;
     Instruction fp8_to_fp32 = Instruction::mma_sync;
 };
-constexpr RecordedDevice kDevices[] = {
+const RecordedDevice kDevices[] = {
     {"V100", Generation::volta},
     {"A2", Generation::ampere},
     {"A100", Generation::ampere},

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/attention.h"
 #include "workloads/kernels/attention_grad_weights.h"
 #include "workloads/kernels/swizzled_tile.h"
@@ -42,7 +43,8 @@ class AttentionGrad {
                  (spec.causal ? "_causal" : "") +
                  (spec.dropout ? spec.narrow_dropout ? "_dropout32" : "_dropout" : "") +
                  (spec.full_blocks ? "_full" : ""),
-             spec.compute_capability, 80, "cp.async and mma.sync m16n8k16") {}
+             spec.compute_capability, target::first_with(&target::Generation::has_cp_async),
+             "cp.async and mma.sync m16n8k16") {}
 
     GeneratedKernel write() {
         set_up();

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/attention_grad_weights.h"
 #include "workloads/kernels/attention_wgmma_parts.h"
 
@@ -55,7 +56,7 @@ class AttentionGradWgmmaWriter {
           w_("attention_grad_wgmma_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim) + "_" +
                  std::to_string(m_) + "x" + std::to_string(kKeys) + (spec.causal ? "_causal" : "") +
                  (spec.dropout ? spec.narrow_dropout ? "_dropout32" : "_dropout" : ""),
-             spec.compute_capability, 90, "wgmma") {}
+             spec.compute_capability, target::first_with(&target::Generation::has_wgmma), "wgmma") {}
 
     GeneratedKernel write() {
         parts_.begin();

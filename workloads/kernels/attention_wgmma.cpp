@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/attention_softmax.h"
 #include "workloads/kernels/attention_wgmma_parts.h"
 
@@ -55,7 +56,7 @@ class AttentionWgmmaWriter {
                  (spec.longest_first ? "_longest" : "") + (spec.paged ? "_paged" : "") +
                  (spec.store_words ? "_words" : "") +
                  (spec.dropout ? spec.narrow_dropout ? "_dropout32" : "_dropout" : ""),
-             spec.compute_capability, 90, "wgmma") {}
+             spec.compute_capability, target::first_with(&target::Generation::has_wgmma), "wgmma") {}
 
     GeneratedKernel write() {
         parts_.begin();

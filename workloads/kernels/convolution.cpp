@@ -1,6 +1,7 @@
 #include "workloads/kernels/convolution.h"
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/convolution_results.h"
 #include "workloads/kernels/convolution_writer.h"
 
@@ -21,17 +22,18 @@ void check(const ConvolutionSpec& spec) {
     const auto fail = [&](const std::string& problem, const std::string& remedy) {
         throw Error(problem, {.key = "convolution of " + name_of(spec.type)}, remedy);
     };
+    const target::Generation& generation = target::nearest_generation(spec.compute_capability);
     const bool half = spec.type == ElementType::f16 || spec.type == ElementType::bf16;
     if (!half && spec.type != ElementType::f32) fail("convolutions take f16, bf16 or f32", "cast");
     if (spec.output != spec.type && spec.output != ElementType::f32) fail("the result has another type", "");
     if (spec.tf32 && spec.type != ElementType::f32) fail("f32 alone is read as tf32", "");
-    if (on_tensor_cores(spec) && spec.compute_capability < 80)
+    if (on_tensor_cores(spec) && !generation.has_mma_m16n8k16)
         fail("the tensor-core convolution needs compute capability 8.0", "use f32");
     if (spec.axes < 1 || spec.axes > 3) fail("convolutions have one to three spatial axes", "");
     for (const unsigned tile : {spec.tile_m, spec.tile_n})
         if (tile != 64 && tile != 128 && (tile != 256 || (!tf32_ring(spec) && !spec.wgmma)))
             fail("tiles are of 64 or 128, through a ring of tf32 and by wgmma also 256", "");
-    if (spec.wgmma && (spec.compute_capability != 90 || !half || spec.tile_m == 256 || spec.stages < 2 ||
+    if (spec.wgmma && (!generation.has_wgmma || !half || spec.tile_m == 256 || spec.stages < 2 ||
                        spec.stages > 4 || spec.vector_a < 2 || spec.vector_b < 2))
         fail(
             "wgmma takes compute capability 9.0, 16-bit elements in accesses of 4 bytes and more, tiles of "
@@ -85,7 +87,10 @@ ConvolutionWriter::ConvolutionWriter(const ConvolutionSpec& spec)
       warps_m_(warps_of(spec).first),
       warps_n_(warps_of(spec).second),
       threads_(tensor_ ? warps_m_ * warps_n_ * 32 : spec.tile_m * spec.tile_n / 64),
-      w_(name_for(spec), spec.compute_capability, tensor_ ? 80 : 70, "mma.sync") {
+      w_(name_for(spec), spec.compute_capability,
+         target::first_with(tensor_ ? &target::Generation::has_mma_m16n8k16
+                                    : &target::Generation::has_fp16_mma),
+         "mma.sync") {
     if (spec.wgmma) w_.use_architecture_specific();
 }
 

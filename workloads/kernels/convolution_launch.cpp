@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/convolution.h"
 #include "workloads/kernels/gemm_plan.h"
 
@@ -163,7 +164,8 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     ConvolutionSpec& spec = choice.spec;
     spec.compute_capability = compute_capability;
     spec.type = spec.output = type;
-    spec.tf32 = tf32 && type == ElementType::f32 && compute_capability >= 80;
+    const target::Generation& generation = target::nearest_generation(compute_capability);
+    spec.tf32 = tf32 && type == ElementType::f32 && generation.has_tf32;
     spec.pass = pass;
     spec.channels_last = channels_last;
     spec.axes = static_cast<unsigned>(g.input.size());
@@ -191,7 +193,7 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if (half && spec.vector_a >= 2 && spec.vector_b >= 2 && gemm.k > convolution_tile_k(type))
         spec.stages = 3;
-    if (half && compute_capability == 90 && spec.vector_a >= 2 && spec.vector_b >= 2)
+    if (half && generation.has_wgmma && spec.vector_a >= 2 && spec.vector_b >= 2)
         choose_wgmma_tile(spec, gemm, g.groups, sm_count);
     if (spec.tf32 && channels_last) {
         // The tile that cuDNN takes most.

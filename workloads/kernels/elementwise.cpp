@@ -275,7 +275,7 @@ class ElementwiseWriter {
         for (std::size_t o = 0; o < outputs_.size(); ++o) {
             const Reg address = address_of(outputs_[o], index, output_types_[o]);
             emit_by_type(w_, output_types_[o].number, [&](ElementType type) {
-                if (type == ElementType::bf16 && w_.compute_capability() < 80) return;
+                if (type == ElementType::bf16 && !w_.generation().has_bf16) return;
                 store_elements(w_, "st.global", type, {results[o]}, address, 0, compute_);
             });
         }

@@ -1,5 +1,6 @@
 #include "workloads/kernels/fp8_quantise.h"
 
+#include "isa/target/generation.h"
 #include "workloads/kernels/memory_access.h"
 #include "workloads/kernels/reduction_code.h"
 
@@ -48,7 +49,8 @@ GeneratedKernel generate_clear_scale(unsigned compute_capability) {
 }
 
 GeneratedKernel generate_amax_scale(const Fp8QuantiseSpec& spec) {
-    PtxWriter w(name_for("amax_scale", spec), spec.compute_capability, 89, "8-bit floats");
+    PtxWriter w(name_for("amax_scale", spec), spec.compute_capability,
+                target::first_with(&target::Generation::has_fp8), "8-bit floats");
     const Reg x = w.pointer_parameter("x"), scale = w.pointer_parameter("scale");
     const Reg elements = w.b32_parameter("elements");
     const std::string shared = w.shared("maxima", 4 * 32);
@@ -73,7 +75,8 @@ GeneratedKernel generate_amax_scale(const Fp8QuantiseSpec& spec) {
 }
 
 GeneratedKernel generate_quantise(const Fp8QuantiseSpec& spec) {
-    PtxWriter w(name_for("quantise", spec), spec.compute_capability, 89, "8-bit floats");
+    PtxWriter w(name_for("quantise", spec), spec.compute_capability,
+                target::first_with(&target::Generation::has_fp8), "8-bit floats");
     const Reg x = w.pointer_parameter("x"), scale_at = w.pointer_parameter("scale");
     const Reg y = w.pointer_parameter("y");
     const Reg elements = w.b32_parameter("elements");

@@ -6,18 +6,13 @@
 #include <string_view>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/gemm_mma_choice.h"
 #include "workloads/kernels/gemm_wgmma_choice.h"
 #include "workloads/kernels/name_numbers.h"
 
 namespace heddle::kernels {
 namespace {
-
-/// FMA per cycle and SM.
-double macs_per_cycle(ElementType type, unsigned capability) {
-    if (type == ElementType::f32) return capability >= 86 ? 128 : 64;
-    return capability == 70 || capability == 80 ? 32 : capability == 90 ? 64 : 2;
-}
 
 // Fitted to runs of these kernels on the A100 model of this project (tiles of 64x64 to 128x128, k from 512 to
 // 2,048).
@@ -52,7 +47,8 @@ double estimate_simt(const GemmShape& shape, const GemmTile& tile, unsigned spli
         std::ceil(double(shape.m) / tile.m) * std::ceil(double(shape.n) / tile.n) * shape.batch;
     const double k = std::ceil(std::ceil(double(shape.k) / tile.k) / splits) * tile.k;
     const unsigned resident = resident_simt_ctas(tile, type, target);
-    const double compute = double(tile.m) * tile.n * k / macs_per_cycle(type, target.compute_capability);
+    const target::Rates& rates = target::nearest_generation(target.compute_capability).rates;
+    const double compute = double(tile.m) * tile.n * k / (type == ElementType::f32 ? rates.fp32 : rates.fp64);
     // A CTA of two warps occupies two of the four sub-cores.
     const double lone = compute / (0.9 * std::min(1.0, simt_threads(tile, type) / 128.0));
     const double bytes = double(tile.m + tile.n) * k * bytes_of(type);
@@ -159,7 +155,8 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
     const bool tensor = type != ElementType::f32 || shape.tf32;  // may use the tensor cores
     const bool along_k = (eight || type == ElementType::f32) && alignment.k_contiguous &&
                          (type != ElementType::i8 || alignment.tensor_store);
-    const bool wgmma = (half || (tensor && along_k)) && target.compute_capability == 90 &&
+    const bool wgmma = (half || (tensor && along_k)) &&
+                       target::nearest_generation(target.compute_capability).has_wgmma &&
                        alignment.tensor_maps && shape.k > 0;
     const bool mma = tensor && has_mma(type, target) &&
                      (!eight || (alignment.k_contiguous && alignment.copy_elements() * bytes_of(type) >= 4 &&

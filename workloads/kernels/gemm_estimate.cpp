@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "isa/target/generation.h"
+
 namespace heddle::kernels {
 namespace {
 
@@ -152,24 +154,24 @@ GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type) {
     machine.sm_count = target.sm_count;
     machine.shared_bytes = static_cast<double>(target.shared_bytes_per_cta);
     const double relative = 2.0 / bytes_of(type);
-    machine.macs_per_cycle = 2048 * relative;
+    const target::Generation& generation = target::nearest_generation(target.compute_capability);
+    machine.macs_per_cycle = generation.rates.tensor_16bit * relative;
     const double l2 = static_cast<double>(target.l2_bytes) / (50 << 20);
     machine.reuse_bytes *= l2;
     machine.result_bytes *= l2;
-    if (target.compute_capability < 90) {
+    if (generation.gemm_fit == target::GemmFit::a100) {
         use_mma_sync(machine);
-        machine.macs_per_cycle = (target.compute_capability == 80 ? 1024 : 512) * relative;
         const double sms = target.sm_count / 108.0;
         machine.l2_load_bytes *= sms;
         machine.l2_store_bytes *= sms;
         machine.slices_bytes *= sms;
         machine.reuse_bytes = 0.37 * static_cast<double>(target.l2_bytes);
         machine.result_bytes = 0.146 * static_cast<double>(target.l2_bytes);
-    } else if (target.compute_capability == 90) {
+    } else if (generation.has_wgmma) {
         // Operands without tensor maps.
         machine.efficiency = type == ElementType::f64 ? 1 : 0.66;
     }
-    if (type == ElementType::f64) machine.macs_per_cycle = target.compute_capability == 90 ? 128 : 64;
+    if (type == ElementType::f64) machine.macs_per_cycle = generation.rates.tensor_fp64;
     return machine;
 }
 

@@ -29,11 +29,12 @@ void check(const GemmMmaSpec& spec) {
                             std::to_string(t.k)},
                     remedy);
     };
-    const unsigned since = mma_since(spec.type);
-    if (since == 0) fail("mma.sync does not multiply " + name_of(spec.type), "cast to f16, bf16 or f32");
-    if (spec.compute_capability < since) {
-        fail("mma.sync of " + name_of(spec.type) + " needs compute capability " + std::to_string(since / 10) +
-                 "." + std::to_string(since % 10),
+    const target::Feature needed = mma_feature(spec.type);
+    if (needed == nullptr)
+        fail("mma.sync does not multiply " + name_of(spec.type), "cast to f16, bf16 or f32");
+    if (!(target::nearest_generation(spec.compute_capability).*needed)) {
+        fail("mma.sync of " + name_of(spec.type) + " needs compute capability " +
+                 target::capability_text(target::first_with(needed)),
              "use f16, or gemm_simt for f32 and f64");
     }
     if (bytes == 1 && (spec.transpose_a || !spec.transpose_b))
@@ -120,8 +121,8 @@ std::string shape_and_types(ElementType type, unsigned depth) {
 void multiply_fragments(PtxWriter& w, ElementType type, const std::vector<Reg>& c, const std::vector<Reg>& a,
                         const std::vector<Reg>& b) {
     const std::string mma = "mma.sync.aligned.";
-    const unsigned capability = w.compute_capability();
-    if (type == ElementType::f64 && capability < 90) {
+    const target::Generation& generation = w.generation();
+    if (type == ElementType::f64 && !generation.has_fp64_mma_m16) {
         // Rows 0 to 7, then 8 to 15; k 0 to 3, then 4 to 7.
         for (unsigned half = 0; half < 2; ++half) {
             for (unsigned k = 0; k < 2; ++k) {
@@ -130,7 +131,7 @@ void multiply_fragments(PtxWriter& w, ElementType type, const std::vector<Reg>& 
                      "{" + b[k] + "}", sums);
             }
         }
-    } else if (capability >= 80) {
+    } else if (generation.has_mma_m16n8k16) {
         const unsigned depth = type == ElementType::f64 ? 8 : 32 / bytes_of(type);
         w.op(mma + shape_and_types(type, depth), vector_of(c), vector_of(a), vector_of(b), vector_of(c));
     } else {
@@ -154,7 +155,7 @@ void multiply_quads(PtxWriter& w, const GemmMmaSpec& spec, std::vector<Reg> c, c
 /// load-store unit nor the tensor core waits for a burst of the other's instructions to pass.
 void multiply(PtxWriter& w, const GemmMmaSpec& spec, const WarpTile& warp, unsigned buffer,
               const std::vector<Action>& actions) {
-    const bool quads = w.compute_capability() < 75;
+    const bool quads = w.generation().mma_by_quads;
     const unsigned products = warp.fragments_n * warp.fragments_m / (quads ? 2 : 1);
     std::size_t done = 0;
     for (unsigned product = 0; product < products; ++product) {
@@ -310,10 +311,11 @@ void write_epilogue(PtxWriter& w, const GemmMmaSpec& spec, const GemmParameters&
     // Integers pass as the words that they are.
     GemmOutput output(w, p, spec.epilogue, spec.partition.split_k || integers, ComputeType::f32,
                       w.make_b32("add.u32", row, lane_row), w.make_b32("add.u32", column, lane_column));
+    const bool quads = w.generation().mma_by_quads;
     for (unsigned i = 0; i < warp.fragments_m; ++i) {
         if (i != 0) w.warp_barrier();
-        if (w.compute_capability() < 75) stage_quads(w, warp, i, area, lane, stride);
-        for (unsigned j = 0; j < warp.fragments_n && w.compute_capability() >= 75; ++j) {
+        if (quads) stage_quads(w, warp, i, area, lane, stride);
+        for (unsigned j = 0; j < warp.fragments_n && !quads; ++j) {
             const std::vector<Reg>& c = warp.accumulators[i][j];
             w.op(store, at(write_address, j * 32), vector_of({c[0], c[1]}));
             w.op(store, at(write_address, j * 32 + 8 * stride), vector_of({c[2], c[3]}));
@@ -350,8 +352,8 @@ unsigned rows_by_elements(const GemmTile& tile, ElementType type, unsigned copy_
     return (copy_a == 1 ? tile.m : 0) + (copy_b == 1 ? tile.n : 0);
 }
 
-unsigned parts_by_elements(unsigned compute_capability, const GemmTile& tile, ElementType type, unsigned copy_a,
-                           unsigned copy_b) {
+unsigned parts_by_elements(unsigned compute_capability, const GemmTile& tile, ElementType type,
+                           unsigned copy_a, unsigned copy_b) {
     const unsigned elements = rows_by_elements(tile, type, copy_a, copy_b) * tile.k / tile.threads();
     const unsigned steps = tile.k / MmaOperand::step_k(compute_capability, bytes_of(type));
     return elements > 64 && steps >= 4 ? 2 : 1;
@@ -363,20 +365,24 @@ ElementType mma_accumulator(ElementType type) {
                                      : ElementType::f32;
 }
 
-unsigned mma_since(ElementType type) {
+target::Feature mma_feature(ElementType type) {
+    using target::Generation;
     switch (type) {
         case ElementType::f16:
-            return 70;
+            return &Generation::has_fp16_mma;
         case ElementType::bf16:
+            return &Generation::has_bf16;
         case ElementType::f32:
+            return &Generation::has_tf32;
         case ElementType::f64:
+            return &Generation::has_fp64_mma;
         case ElementType::i8:
-            return 80;
+            return &Generation::has_int8_mma_k32;
         case ElementType::e4m3:
         case ElementType::e5m2:
-            return 89;
+            return &Generation::has_fp8;
         default:
-            return 0;
+            return nullptr;
     }
 }
 
@@ -394,9 +400,9 @@ GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec) {
     check(spec);
     const ElementType sums = mma_accumulator(spec.type);
     const bool wide = sums == ElementType::f64;
-    PtxWriter w(name_for(spec), spec.compute_capability, mma_since(spec.type),
+    PtxWriter w(name_for(spec), spec.compute_capability, target::first_with(mma_feature(spec.type)),
                 "mma.sync of " + name_of(spec.type));
-    if (mma_since(spec.type) == 89) w.require_version("8.4");
+    if (mma_feature(spec.type) == &target::Generation::has_fp8) w.require_version("8.4");
     Reg k_begin;
     const GemmParameters p = emit_gemm_parameters(w, spec.partition, spec.epilogue, spec.type, spec.type,
                                                   spec.partition.split_k ? sums : spec.epilogue.output,

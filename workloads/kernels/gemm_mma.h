@@ -12,6 +12,7 @@
 // Turing, m8n8k4 for each quad pair on Volta.
 #pragma once
 
+#include "isa/target/generation.h"
 #include "workloads/kernels/gemm_common.h"
 
 namespace heddle::kernels {
@@ -52,13 +53,13 @@ Extent3 gemm_mma_grid(const GemmMmaSpec& spec, std::uint32_t m, std::uint32_t n,
 std::uint32_t gemm_mma_shared_bytes(const GemmTile& tile, unsigned element_bytes = 2);
 /// Rows of A and B in a tile whose elements of 16 bits are copied one by one, by way of registers.
 unsigned rows_by_elements(const GemmTile& tile, ElementType type, unsigned copy_a, unsigned copy_b);
-/// Parts in which they are copied: half a stage at a time where a thread would need more than 64 registers for
-/// all of it.
-unsigned parts_by_elements(unsigned compute_capability, const GemmTile& tile, ElementType type, unsigned copy_a,
-                           unsigned copy_b);
+/// Parts in which they are copied: half a stage at a time where a thread would need more than 64 registers
+/// for all of it.
+unsigned parts_by_elements(unsigned compute_capability, const GemmTile& tile, ElementType type,
+                           unsigned copy_a, unsigned copy_b);
 /// Of the sums: f32, f64 or i32.
 ElementType mma_accumulator(ElementType type);
-/// The first compute capability that multiplies a type by mma.sync; 0: none does.
-unsigned mma_since(ElementType type);
+/// What a generation has that multiplies a type by mma.sync; null: none does.
+target::Feature mma_feature(ElementType type);
 
 }  // namespace heddle::kernels

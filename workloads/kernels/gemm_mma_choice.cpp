@@ -4,6 +4,8 @@
 #include <array>
 #include <optional>
 
+#include "isa/target/generation.h"
+
 namespace heddle::kernels {
 namespace {
 
@@ -66,7 +68,8 @@ bool worth_a_look(const MmaExtents& tile, const GemmShape& shape, ElementType ty
     const unsigned outputs = tile.m * tile.n;
     if (outputs > 128 * 256 || !narrow_copies_fit({tile.m, tile.n}, type, alignment)) return false;
     // Tiles that travel through registers need as many again.
-    if (target.compute_capability < 80 && outputs > 128 * 64) return false;
+    if (!target::nearest_generation(target.compute_capability).has_cp_async && outputs > 128 * 64)
+        return false;
     // Half empty tiles: a smaller one does the same.
     if (tile.m > 64 && tile.m >= 2 * shape.m) return false;
     if (tile.n > 64 && tile.n >= 2 * shape.n) return false;
@@ -108,10 +111,11 @@ bool narrow_copies_fit(const GemmTile& tile, ElementType type, const GemmAlignme
 }
 
 bool has_mma(ElementType type, const target::GpuTarget& target) {
-    const unsigned capability = target.compute_capability, since = mma_since(type);
-    if (since == 0 || capability < since) return false;
-    if (type == ElementType::f64) return capability == 80 || capability == 90;
-    return since != 89 || capability == 89;
+    const target::Generation& generation = target::nearest_generation(target.compute_capability);
+    const target::Feature needed = mma_feature(type);
+    if (needed == nullptr || !(generation.*needed)) return false;
+    if (type == ElementType::f64) return generation.has_fast_fp64_mma;
+    return (type != ElementType::e4m3 && type != ElementType::e5m2) || generation.gemm_takes_fp8_mma;
 }
 
 unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target, ElementType type,
@@ -133,10 +137,8 @@ std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned
     const std::uint64_t room =
         std::min<std::uint64_t>(target.shared_bytes_per_cta, target.shared_bytes_per_sm / ctas_per_sm - 1024);
     // More stages than latency needs only make the loop longer, which is unrolled by them.
-    const unsigned most = target.compute_capability < 80 ? 2
-                          : m * n <= 64 * 128            ? 6
-                          : k * bytes >= 128             ? 4
-                                                         : 5;
+    const bool asynchronous = target::nearest_generation(target.compute_capability).has_cp_async;
+    const unsigned most = !asynchronous ? 2 : m * n <= 64 * 128 ? 6 : k * bytes >= 128 ? 4 : 5;
     tile.stages = static_cast<unsigned>(std::min<std::uint64_t>(most, room / stage));
     if (tile.stages < 2 || gemm_mma_shared_bytes(tile, bytes) > room) return std::nullopt;
     return tile;
@@ -162,9 +164,8 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
             choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * k;
             choice.raster_log2 = choose_raster_log2(shape.n, tile->n);
             const unsigned by_elements = rows_by_elements(*tile, type, alignment.copy_a, alignment.copy_b);
-            const GemmEstimate estimate =
-                estimate_gemm(conditions.machine, conditions.surroundings, work,
-                              shape_of(*tile, ctas_per_sm, splits, by_elements));
+            const GemmEstimate estimate = estimate_gemm(conditions.machine, conditions.surroundings, work,
+                                                        shape_of(*tile, ctas_per_sm, splits, by_elements));
             choice.estimated_seconds = estimate.seconds;
             choice.estimated_clock = estimate.clock;
             choice.estimated_cycles = estimate.seconds * conditions.machine.clock;
@@ -172,6 +173,7 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
         }
     };
     const unsigned line = 128 / bytes_of(type);  // elements
+    const bool asynchronous = target::nearest_generation(target.compute_capability).has_cp_async;
     for (const MmaExtents& extents : kTiles) {
         if (!worth_a_look(extents, shape, type, alignment, target)) continue;
         // Sums of f64 take twice the registers.
@@ -181,7 +183,7 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
             // has no room for three stages of the others.
             const std::optional<GemmTile> wide =
                 staged_tile(extents.m, extents.n, line, ctas_per_sm, target, type);
-            const bool deep = wide && (wide->stages >= 3 || target.compute_capability < 80);
+            const bool deep = wide && (wide->stages >= 3 || !asynchronous);
             const bool narrow =
                 type != ElementType::f64 && (shape.k <= line / 2 || (!deep && ctas_per_sm == 1));
             if (!deep && !narrow) break;

@@ -8,8 +8,8 @@
 namespace heddle::kernels {
 namespace {
 
-FragmentLoad load_of(unsigned compute_capability, const MmaOperandShape& shape) {
-    if (compute_capability < 75) return FragmentLoad::quads;
+FragmentLoad load_of(const target::Generation& generation, const MmaOperandShape& shape) {
+    if (generation.mma_by_quads) return FragmentLoad::quads;
     if (shape.element_bytes == 8) return FragmentLoad::elements;
     if (shape.contiguous_in_k) return FragmentLoad::matrix;
     return shape.element_bytes == 2 ? FragmentLoad::transposed_matrix : FragmentLoad::elements;
@@ -20,12 +20,12 @@ FragmentLoad load_of(unsigned compute_capability, const MmaOperandShape& shape) 
 MmaOperand::MmaOperand(PtxWriter& w, const MmaOperandShape& shape)
     : w_(w),
       shape_(shape),
-      load_(load_of(w.compute_capability(), shape)),
+      load_(load_of(w.generation(), shape)),
       chunks_((shape.contiguous_in_k ? shape.tile_k : shape.extent) / shape.chunk_elements()),
       rows_per_pass_(shape.threads / chunks_),
       slots_(shape.extent * shape.tile_k / shape.chunk_elements() / shape.threads),
       swizzle_(chunks_, load_ == FragmentLoad::elements),
-      through_registers_(w.compute_capability() < 80 || copy_bytes() < 4),
+      through_registers_(!w.generation().has_cp_async || copy_bytes() < 4),
       interleaved_(!through_registers_ && pieces() > 1 && chunks_ % pieces() == 0),
       walks_(!shape.contiguous_in_k && pieces() > 1) {
     if (shape.threads % chunks_ != 0 || slots_ * shape.threads * 16 != shape.stage_bytes()) {

@@ -95,7 +95,8 @@ class MmaOperand {
     void set_up_fragments(unsigned warp_extent);
     /// k of one step.
     static unsigned step_k(unsigned compute_capability, unsigned element_bytes) {
-        return element_bytes == 8 || compute_capability < 75 ? 8 : 32 / element_bytes;
+        const bool quads = target::nearest_generation(compute_capability).mma_by_quads;
+        return element_bytes == 8 || quads ? 8 : 32 / element_bytes;
     }
 
   private:

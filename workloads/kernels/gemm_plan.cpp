@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 
 namespace heddle::kernels {
 namespace {
@@ -82,12 +83,9 @@ ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split, const GemmE
     }
     plan.a = plan.b = spec.type == ElementType::f32 ? Element::tf32 : element_of(spec.type);
     plan.accumulator = Element::fp32;
-    plan.tensor_core = numerics::parameters_for(numerics::generation_of(spec.compute_capability),
+    plan.tensor_core = numerics::parameters_for(target::generation_of(spec.compute_capability),
                                                 numerics::format_of(plan.a), numerics::Format::fp32);
-    // f16 takes 8 on Turing and 4 on Volta.
-    plan.instruction_k = spec.compute_capability < 75   ? 4
-                         : spec.compute_capability < 80 ? 8
-                                                        : 32 / bytes_of(spec.type);
+    plan.instruction_k = target::nearest_generation(spec.compute_capability).mma_k(bytes_of(spec.type));
     set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
     return plan;
 }
@@ -104,9 +102,9 @@ ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split, const Gem
     }
     plan.a = plan.b = spec.type == ElementType::f32 ? Element::tf32 : element_of(spec.type);
     plan.accumulator = Element::fp32;
-    plan.tensor_core = numerics::parameters_for(numerics::generation_of(spec.compute_capability),
-                                                numerics::format_of(plan.a), numerics::Format::fp32,
-                                                numerics::Instruction::wgmma);
+    plan.tensor_core =
+        numerics::parameters_for(target::generation_of(spec.compute_capability), numerics::format_of(plan.a),
+                                 numerics::Format::fp32, numerics::Instruction::wgmma);
     set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
     return plan;
 }

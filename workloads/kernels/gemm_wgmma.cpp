@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/gemm_wgmma_writer.h"
 
 namespace heddle::kernels {
@@ -114,7 +115,8 @@ GemmWgmmaWriter::GemmWgmmaWriter(const GemmWgmmaSpec& spec)
       split_(spec.partition.split_k),
       stream_(spec.stream_k),
       tile_k_(wgmma_tile_k(spec.type)),
-      w_(name_for(spec), spec.compute_capability, 90, "wgmma") {}
+      w_(name_for(spec), spec.compute_capability, target::first_with(&target::Generation::has_wgmma),
+         "wgmma") {}
 
 GeneratedKernel GemmWgmmaWriter::write() {
     w_.use_architecture_specific();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/reduction_code.h"
 
 namespace heddle::kernels {
@@ -23,7 +24,7 @@ void check(const GemvSpec& spec) {
                        spec.type == ElementType::f32 || spec.type == ElementType::f64;
     if (!known)
         throw Error("gemv multiplies f16, bf16, f32 or f64, not " + name_of(spec.type), {.key = "gemv"});
-    if (spec.type == ElementType::bf16 && spec.compute_capability < 80)
+    if (spec.type == ElementType::bf16 && !target::nearest_generation(spec.compute_capability).has_bf16)
         throw Error("gemv of bf16 needs compute capability 8.0", {.key = "gemv"}, "use f16");
     if (spec.warps != 1 && spec.warps != 4 && spec.warps != 8 && spec.warps != 16)
         throw Error("an output takes 1, 4, 8 or 16 warps", {.key = "gemv"});

@@ -189,7 +189,8 @@ void add_grad(std::vector<LibraryKernel>& samples, const AttentionGradSpec& spec
 }  // namespace
 
 void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
-    if (compute_capability < 80) return;
+    const target::Generation& generation = target::nearest_generation(compute_capability);
+    if (!generation.has_cp_async) return;
     for (const unsigned head_dim : {64u, 128u}) {
         for (const bool causal : {false, true}) {
             AttentionSpec forward;
@@ -222,7 +223,7 @@ void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute
     rotary.head_dim = 128;
     rotary.paged = true;
     add_rotary(samples, rotary);
-    if (compute_capability == 90) {
+    if (generation.has_wgmma) {
         AttentionWgmmaSpec hopper;
         hopper.block_n = 256;
         add_wgmma(samples, hopper, 300, 300);

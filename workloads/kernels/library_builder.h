@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/target/generation.h"
 #include "workloads/kernels/library.h"
 
 namespace heddle::kernels {

@@ -105,16 +105,17 @@ void add_lstm_cell(std::vector<LibraryKernel>& samples, unsigned compute_capabil
 }  // namespace
 
 void add_convolution_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
+    const target::Generation& generation = target::nearest_generation(compute_capability);
     for (const ConvolutionPass pass :
          {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
         add_convolution(samples, compute_capability, ElementType::f32, pass, false);
-        if (compute_capability < 80) continue;
+        if (!generation.has_mma_m16n8k16) continue;
         add_convolution(samples, compute_capability, ElementType::bf16, pass, true);
         for (const bool channels_last : {false, true})
             add_convolution(samples, compute_capability, ElementType::f32, pass, channels_last, true);
     }
     for (const auto& [from, to] : {std::pair{3u, 4u}, {4u, 3u}}) {
-        const ElementType type = compute_capability < 80 ? ElementType::f16 : ElementType::bf16;
+        const ElementType type = generation.has_bf16 ? ElementType::bf16 : ElementType::f16;
         SampleBuilder sample("pad channels " + std::to_string(from) + " to " + std::to_string(to),
                              generate_pad_channels({compute_capability, type, from, to}),
                              pad_channels_grid(333));

@@ -32,7 +32,7 @@ void add_contiguous(std::vector<LibraryKernel>& samples, unsigned capability) {
     for (const ElementType type :
          {ElementType::f16, ElementType::bf16, ElementType::f64, ElementType::i64, ElementType::i32,
           ElementType::u8, ElementType::i8, ElementType::boolean}) {
-        if (type == ElementType::bf16 && capability < 80) continue;
+        if (type == ElementType::bf16 && !target::nearest_generation(capability).has_bf16) continue;
         ElementwiseSpec spec;
         spec.compute_capability = capability;
         spec.expression = expression::parse("y0 = x0 > 0.5 ? x0 * 2 : x1");

@@ -84,8 +84,9 @@ void add_simt(std::vector<LibraryKernel>& samples, unsigned capability) {
 }
 
 void add_mma(std::vector<LibraryKernel>& samples, unsigned capability) {
-    const ElementType type = capability >= 80 ? ElementType::bf16 : ElementType::f16;
-    const bool asynchronous = capability >= 80;
+    const target::Generation& generation = target::nearest_generation(capability);
+    const ElementType type = generation.has_bf16 ? ElementType::bf16 : ElementType::f16;
+    const bool asynchronous = generation.has_cp_async;
     for (const bool transpose_a : {false, true}) {
         for (const bool transpose_b : {false, true}) {
             for (const unsigned copy : {8u, 2u, 1u}) {
@@ -344,15 +345,18 @@ void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capa
     add_simt(samples, compute_capability);
     add_gemv(samples, compute_capability);
     add_mma(samples, compute_capability);
-    if (compute_capability == 90) add_wgmma(samples);
+    const target::Generation& generation = target::nearest_generation(compute_capability);
+    if (generation.has_wgmma) add_wgmma(samples);
     add_split_k_reduce(samples, compute_capability);
-    if (compute_capability >= 89) add_fp8_quantise(samples, compute_capability);
+    if (generation.has_fp8) add_fp8_quantise(samples, compute_capability);
 }
 
 void add_gemm_type_samples(std::vector<LibraryKernel>& samples, unsigned capability) {
+    const target::Generation& generation = target::nearest_generation(capability);
     for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::i8, ElementType::e4m3}) {
         // Hopper's assembler unpacks 8-bit floats: never chosen there.
-        if (capability < mma_since(type) || (type == ElementType::e4m3 && capability != 89)) continue;
+        if (!(generation.*mma_feature(type)) || (type == ElementType::e4m3 && !generation.gemm_takes_fp8_mma))
+            continue;
         const unsigned bytes = bytes_of(type);
         for (const bool transpose_a : {false, true}) {
             for (const bool transpose_b : {false, true}) {

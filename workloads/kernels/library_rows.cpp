@@ -190,7 +190,8 @@ void add_rows_by_index(std::vector<LibraryKernel>& samples, unsigned capability)
                               .divider("row_vectors", columns / 4)
                               .finish());
         if (move != RowMove::scatter_add) continue;
-        spec.x = spec.y = capability >= 90 ? ElementType::bf16 : ElementType::f16;
+        spec.x = spec.y =
+            target::nearest_generation(capability).has_bf16_reduction ? ElementType::bf16 : ElementType::f16;
         samples.push_back(SampleBuilder("scatter and add 16-bit rows", generate_rows_by_index(spec),
                                         rows_by_index_grid(spec, rows, columns))
                               .output("y", spec.y, limit * columns)

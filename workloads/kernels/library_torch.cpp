@@ -138,7 +138,8 @@ void add_norms(std::vector<LibraryKernel>& samples, unsigned capability) {
     }
     // [300, 48], the same in rows.
     for (const bool gradient : {false, true}) {
-        const ElementType type = capability < 80 ? ElementType::f16 : ElementType::bf16;
+        const bool bf16 = target::nearest_generation(capability).has_bf16;
+        const ElementType type = bf16 ? ElementType::bf16 : ElementType::f16;
         const ChannelRowsSpec spec = choose_channel_rows(capability, type, type, gradient, 48);
         SampleBuilder rows(gradient ? "channel rows gradient" : "channel rows", generate_channel_rows(spec),
                            channel_rows_grid(spec, 48, 2));
@@ -359,7 +360,7 @@ void add_selection(std::vector<LibraryKernel>& samples, unsigned capability) {
         .integer("stride1", 31);
     samples.push_back(joined.finish());
 
-    if (capability < 89) return;
+    if (!target::nearest_generation(capability).has_fp8) return;
     for (const bool e5m2 : {false, true}) {
         QuantiseSpec quantise;
         quantise.compute_capability = capability;

@@ -75,7 +75,7 @@ Reg narrow(PtxWriter& w, ComputeType compute, const Reg& value) {
 }
 
 void require_fp8(const PtxWriter& w, ElementType type) {
-    if (w.compute_capability() < 89)
+    if (!w.generation().has_fp8)
         throw Error("elements of " + name_of(type) + " need compute capability 8.9 or newer", {},
                     "use f16 or f32 on this device");
 }
@@ -213,7 +213,7 @@ std::vector<Reg> load_elements(PtxWriter& w, std::string_view opcode_prefix, Ele
 
 Reg pack_pair(PtxWriter& w, ElementType type, const Reg& low, const Reg& high) {
     const bool bf16 = type == ElementType::bf16;
-    if (w.compute_capability() >= 80) {
+    if (w.generation().has_packed_conversion) {
         return w.make_b32(bf16 ? "cvt.rn.bf16x2.f32" : "cvt.rn.f16x2.f32", high, low);
     }
     if (bf16)

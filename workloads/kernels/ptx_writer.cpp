@@ -9,15 +9,16 @@ namespace heddle::kernels {
 
 PtxWriter::PtxWriter(std::string entry, unsigned compute_capability, unsigned minimum,
                      const std::string& needs)
-    : entry_(std::move(entry)), compute_capability_(compute_capability) {
-    if (compute_capability < minimum) {
+    : entry_(std::move(entry)),
+      compute_capability_(compute_capability),
+      generation_(target::nearest_generation(compute_capability)) {
+    if (!target::runs_ptx(compute_capability, minimum)) {
         throw Error("kernel '" + entry_ + "' cannot be written for compute capability " +
-                        std::to_string(compute_capability / 10) + "." +
-                        std::to_string(compute_capability % 10) +
+                        target::capability_text(compute_capability) +
                         (needs.empty() ? "" : ": it needs " + needs),
                     {},
-                    "use a device of compute capability " + std::to_string(minimum / 10) + "." +
-                        std::to_string(minimum % 10) + " or newer, or another kernel");
+                    "use a device of compute capability " + target::capability_text(minimum) +
+                        " or newer, or another kernel");
     }
 }
 
@@ -152,8 +153,7 @@ Reg PtxWriter::remainder_fast(const Reg& value, const Reg& quotient, const Divid
 }
 
 GeneratedKernel PtxWriter::finish(Extent3 block, unsigned minimum_ctas_per_sm) {
-    // 8-bit floats came to Ada later than to Hopper: conversions with 8.1, mma.sync with 8.4.
-    const std::string version = compute_capability_ == 89 ? "8.4" : version_;
+    const std::string version = generation_.ptx_version != nullptr ? generation_.ptx_version : version_;
     std::string text = ".version " + version + "\n.target sm_" + std::to_string(compute_capability_) +
                        (architecture_specific_ ? "a" : "") + "\n.address_size 64\n\n";
     if (dynamic_shared_bytes_ != 0) text += ".extern .shared .align 128 .b8 dynamic_shared[];\n\n";

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "isa/target/generation.h"
 #include "workloads/kernels/kernel.h"
 
 namespace heddle::kernels {
@@ -21,6 +22,8 @@ class PtxWriter {
               const std::string& needs = "");
 
     unsigned compute_capability() const { return compute_capability_; }
+    /// Of the device: what its instructions are.
+    const target::Generation& generation() const { return generation_; }
 
     // Registers.
     Reg predicate() { return name(predicates_, "%p"); }
@@ -177,6 +180,7 @@ class PtxWriter {
 
     std::string entry_, version_ = "8.0";
     unsigned compute_capability_;
+    const target::Generation& generation_;
     std::vector<KernelParameter> parameters_;
     std::string parameter_text_, shared_text_, body_;
     std::uint32_t dynamic_shared_bytes_ = 0;

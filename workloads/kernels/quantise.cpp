@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/reduction_code.h"
 
 namespace heddle::kernels {
@@ -42,7 +43,8 @@ GeneratedKernel generate_quantise(const QuantiseSpec& spec) {
         throw Error("quantisation takes vectors of 1, 2, 4 or 8 elements");
     PtxWriter w("quantise_" + name_of(spec.x) + (spec.e5m2 ? "_e5m2" : "_e4m3") +
                     (spec.scale ? "_scale" : "") + (spec.amax ? "_amax" : "") + "_v" + std::to_string(width),
-                spec.compute_capability, 89, "conversion to 8-bit floats");
+                spec.compute_capability, target::first_with(&target::Generation::has_fp8),
+                "conversion to 8-bit floats");
     const Reg y = w.pointer_parameter("y");
     const Reg scale_pointer = spec.scale ? w.pointer_parameter("scale") : Reg{};
     const Reg amax_pointer = spec.amax ? w.pointer_parameter("amax") : Reg{};

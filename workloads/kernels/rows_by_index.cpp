@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 
 namespace heddle::kernels {
 namespace {
@@ -57,7 +58,7 @@ bool copies_bits(const RowsByIndexSpec& spec) {
 
 bool adds_atomically(ElementType type, unsigned compute_capability) {
     return type == ElementType::f32 || type == ElementType::f16 ||
-           (type == ElementType::bf16 && compute_capability >= 90);
+           (type == ElementType::bf16 && target::nearest_generation(compute_capability).has_bf16_reduction);
 }
 
 GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {

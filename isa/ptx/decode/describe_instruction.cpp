@@ -4,6 +4,7 @@
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/matrix_instruction.h"
+#include "isa/target/generation.h"
 
 namespace heddle::ptx {
 namespace {
@@ -174,9 +175,8 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
     info.pipeline = n.form->pipeline;
     info.operation = operation_of(n);
     info.machine_operations = n.form->operations;
-    if (compute_capability < n.form->before_capability && n.form->operations_before != 0) {
-        info.machine_operations = n.form->operations_before;
-    }
+    if (n.form->native != nullptr && !(target::nearest_generation(compute_capability).*n.form->native))
+        info.machine_operations = n.form->operations_without;
     if (moves_register(n)) {  // a renaming
         info.pipeline = Pipeline::none;
         info.operation = Operation::none;

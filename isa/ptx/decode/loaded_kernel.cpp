@@ -17,6 +17,7 @@
 #include "isa/ptx/schedule/register_allocation.h"
 #include "isa/ptx/schedule/register_changes.h"
 #include "isa/ptx/schedule/spill.h"
+#include "isa/target/generation.h"
 
 namespace heddle::ptx {
 namespace {
@@ -60,10 +61,11 @@ std::int32_t parameter_offset(const Kernel& kernel, const Instruction& n) {
 
 // ptxas takes these for this target only; later generations do not have them.
 void require_target(const Module& module, const Kernel& kernel) {
+    const std::string needed = target::specific_target(target::first_with(&target::Generation::has_wgmma));
     for (const Instruction& n : kernel.instructions) {
-        if (n.opcode != Opcode::wgmma || module.target == "sm_90a") continue;
-        throw Error("wgmma needs .target sm_90a, this module is for " + module.target,
-                    {module.file_name, n.line, kernel.name}, "compile with -arch=sm_90a");
+        if (n.opcode != Opcode::wgmma || module.target == needed) continue;
+        throw Error("wgmma needs .target " + needed + ", this module is for " + module.target,
+                    {module.file_name, n.line, kernel.name}, "compile with -arch=" + needed);
     }
 }
 

@@ -7,10 +7,12 @@
 #pragma once
 
 #include "isa/ptx/instruction_table.h"
+#include "isa/target/generation.h"
 
 namespace heddle::ptx::forms {
 
 using enum Opcode;
+using target::Generation;
 using P = Pipeline;
 
 }  // namespace heddle::ptx::forms

@@ -23,8 +23,8 @@ inline constexpr InstructionForm kMoveForms[] = {
     {mov, "b64", "=0 b16*4", P::integer, 2},
     {mov, "b64", "=b16*4 0", P::integer, 4},
     {cvta, "to? global|shared|shared::cta|shared::cluster|local|const|param|param::entry u32|u64", "=0 @0", P::none, 0},
-    {mapa, "shared::cluster? u32|u64", "=0 @0 u32", P::integer, 2, 90, 0},
-    {getctarank, "shared::cluster? u32|u64", "=u32 @0", P::integer, 2, 90, 0},
+    {mapa, "shared::cluster? u32|u64", "=0 @0 u32", P::integer, 2},
+    {getctarank, "shared::cluster? u32|u64", "=u32 @0", P::integer, 2},
     {isspacep, "global|shared|shared::cta|shared::cluster|local|const|param|param::entry", "=pred b64", P::integer, 2},
 };
 // clang-format on

@@ -11,7 +11,7 @@ inline constexpr InstructionForm kWarpForms[] = {
     {vote, "sync all|any|uni pred", "=pred !pred b32"},
     {vote, "sync ballot b32", "=b32 !pred b32"},
     {activemask, "b32", "=b32"},
-    {elect, "sync", "=b32 |=pred b32", P::integer, 2, 90, 0},
+    {elect, "sync", "=b32 |=pred b32", P::integer, 2},
     {redux, "sync add|min|max u32|s32", "=0 0 b32", P::special, 2},
     {redux, "sync and|or|xor b32", "=0 0 b32", P::special, 2},
     {match, "any sync b32|b64", "=b32 0 b32", P::special},

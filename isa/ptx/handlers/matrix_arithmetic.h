@@ -3,6 +3,7 @@
 
 #include "isa/numerics/dot_product_unit.h"
 #include "isa/ptx/handlers/fragments.h"
+#include "isa/target/generation.h"
 
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 
@@ -16,8 +17,8 @@ using StorageOf = std::conditional_t<
 template <numerics::Format kA, numerics::Format kB, class Sum>
 numerics::DotProductParameters tensor_core(const State& warp) {
     constexpr numerics::Format kSum = sizeof(Sum) == 2 ? numerics::Format::fp16 : numerics::Format::fp32;
-    return numerics::parameters_for(numerics::generation_of(warp.cta->launch.compute_capability), kA, kB,
-                                    kSum, numerics::Instruction::mma_sync);
+    return numerics::parameters_for(target::generation_of(warp.cta->launch.compute_capability), kA, kB, kSum,
+                                    numerics::Instruction::mma_sync);
 }
 
 }  // namespace heddle::ptx::HEDDLE_PTX_VARIANT

@@ -17,6 +17,7 @@
 #include "isa/ptx/handlers/lanes.h"
 #include "isa/ptx/handlers/matrix_descriptor.h"
 #include "isa/ptx/handlers/warpgroup_multiply.h"
+#include "isa/target/generation.h"
 
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 namespace {
@@ -218,7 +219,7 @@ void multiply_floats(State& warp, const Decoded& i, std::uint32_t mask) {
     require_warpgroup(warp, mask);
     const auto details = std::bit_cast<WarpgroupMultiply>(i.offset);
     const auto parameters = numerics::parameters_for(
-        numerics::generation_of(warp.cta->launch.compute_capability), details.a_format, details.b_format,
+        target::generation_of(warp.cta->launch.compute_capability), details.a_format, details.b_format,
         std::is_same_v<Accumulator, float> ? numerics::Format::fp32 : numerics::Format::fp16,
         numerics::Instruction::wgmma);
     Operands<T> operands;

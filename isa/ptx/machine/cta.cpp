@@ -10,6 +10,7 @@
 #include "isa/ptx/machine/paths.h"
 #include "isa/ptx/machine/stack.h"
 #include "isa/ptx/matrix_instruction.h"
+#include "isa/target/generation.h"
 
 namespace heddle::ptx {
 namespace {
@@ -69,7 +70,7 @@ void check_aliases(const LaunchContext& launch, const LoadedKernel::Implementati
 // The tensor core of a generation takes some input types only.
 void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Implementation& kernel) {
     for (const Instruction& n : kernel.kernel.instructions) {
-        if (n.opcode == Opcode::wgmma && launch.compute_capability != 90) {
+        if (n.opcode == Opcode::wgmma && !target::nearest_generation(launch.compute_capability).has_wgmma) {
             throw Error("wgmma on compute capability " + std::to_string(launch.compute_capability),
                         {kernel.file_name, n.line, kernel.kernel.name}, "only Hopper has it: 90");
         }
@@ -79,7 +80,7 @@ void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Impleme
         if (!input || input == numerics::Format::fp64) continue;
         const auto output = types.d == Type::f16 ? numerics::Format::fp16 : numerics::Format::fp32;
         try {
-            numerics::parameters_for(numerics::generation_of(launch.compute_capability), *input, *input_b,
+            numerics::parameters_for(target::generation_of(launch.compute_capability), *input, *input_b,
                                      output, numerics::Instruction::mma_sync);
         } catch (const std::invalid_argument& problem) {
             throw Error(std::string(name_of(n.opcode)) + "." + std::string(name_of(types.a)) +
@@ -194,26 +195,6 @@ std::uint64_t cluster_value(const Cta::Implementation& cta, SpecialRegister spec
     }
 }
 
-// Multiprocessors of the largest product of a generation: V100, T4, A100, A10, AGX Orin, L40S, H100.
-std::uint32_t processors_of(unsigned compute_capability) {
-    switch (compute_capability) {
-        case 70:
-            return 80;
-        case 75:
-            return 40;
-        case 80:
-            return 108;
-        case 86:
-            return 84;
-        case 87:
-            return 16;
-        case 89:
-            return 142;
-        default:
-            return 132;
-    }
-}
-
 // The value of a special register in one thread.
 std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister special, unsigned warp,
                             unsigned lane) {
@@ -254,7 +235,8 @@ std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister spec
         case SpecialRegister::smid:
             return cta.sm;
         case SpecialRegister::nsmid:
-            return std::max(processors_of(cta.launch.compute_capability), cta.sm + 1);
+            return std::max(target::nearest_generation(cta.launch.compute_capability).largest_sm_count,
+                            cta.sm + 1);
         case SpecialRegister::lanemask_eq:
             return bit;
         case SpecialRegister::lanemask_lt:

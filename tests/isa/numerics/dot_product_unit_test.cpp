@@ -9,13 +9,15 @@
 #include <stdexcept>
 #include <vector>
 
+#include "isa/target/generation.h"
+
 using namespace heddle::numerics;
 
 namespace {
 
-constexpr Generation kGenerations[] = {Generation::volta,        Generation::turing, Generation::ampere,
-                                       Generation::ada,          Generation::hopper, Generation::blackwell,
-                                       Generation::rtx_blackwell};
+const Generation kGenerations[] = {Generation::volta,        Generation::turing, Generation::ampere,
+                                   Generation::ada,          Generation::hopper, Generation::blackwell,
+                                   Generation::rtx_blackwell};
 
 struct Product {
     double a, b;
@@ -126,13 +128,13 @@ TEST_CASE("parameters of every generation") {
     CHECK_THROWS_AS(parameters_for(Generation::hopper, Format::bf16, Format::fp16), std::invalid_argument);
     CHECK_THROWS_AS(parameters_for(Generation::ada, Format::fp16, Format::fp32, Instruction::wgmma),
                     std::invalid_argument);
-    CHECK(generation_of(86) == Generation::ampere);
-    CHECK(generation_of(88) == Generation::ampere);  // sm_88 of CUDA 13
+    CHECK(heddle::target::generation_of(86) == Generation::ampere);
+    CHECK(heddle::target::generation_of(88) == Generation::ampere);  // sm_88 of CUDA 13
     for (const unsigned capability : {100u, 101u, 103u, 110u})
-        CHECK(generation_of(capability) == Generation::blackwell);
+        CHECK(heddle::target::generation_of(capability) == Generation::blackwell);
     for (const unsigned capability : {120u, 121u})
-        CHECK(generation_of(capability) == Generation::rtx_blackwell);
-    CHECK_THROWS_AS(generation_of(61), std::invalid_argument);
+        CHECK(heddle::target::generation_of(capability) == Generation::rtx_blackwell);
+    CHECK_THROWS_AS(heddle::target::generation_of(61), std::invalid_argument);
 }
 
 TEST_CASE("bits kept below the largest term: 23 on Volta, 24 from Turing to Ada, 25 since Hopper") {

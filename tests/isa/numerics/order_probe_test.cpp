@@ -230,7 +230,7 @@ TEST_CASE("FPRev reveals the blocks of every generation's tensor core") {
                           .output = one.output,
                           .accumulator = one.output,
                           .alignment_fraction_bits = parameters.alignment_fraction_bits});
-        CAPTURE(name_of(one.generation), traits(one.input).name, values.problem, values.maximum_units);
+        CAPTURE(one.generation.name, traits(one.input).name, values.problem, values.maximum_units);
         REQUIRE(values.maximum_units > 0);
         const RevealedOrder order = reveal_order(one.k, on_tensor_core(one.k, parameters, values),
                                                  {.maximum_units = values.maximum_units});

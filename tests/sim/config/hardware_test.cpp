@@ -175,6 +175,9 @@ TEST_CASE("impossible machines are refused where the value stands") {
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}),
                       Catch::Contains("impossible machine") && Catch::Contains("sm.threads"));
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}), Catch::StartsWith("--set: sm.threads"));
+    CHECK_THROWS_WITH(load_hardware("h100-sxm", {"compute_capability=95"}),
+                      Catch::StartsWith("--set: compute_capability: impossible machine") &&
+                          Catch::Contains("no GPU is known of 9.5; known are 7.0, 7.2, 7.5"));
     // Of two values that do not fit one another it is the one that the user wrote, and both are shown.
     const std::string file =
         (std::filesystem::temp_directory_path() / ("channels-" + std::to_string(getpid()) + ".yaml"))

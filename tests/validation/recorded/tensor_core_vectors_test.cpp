@@ -11,6 +11,7 @@
 #include <random>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 
 using namespace heddle;
 using namespace heddle::numerics;
@@ -312,10 +313,11 @@ TEST_CASE("a B200's mma.sync in fp8 goes through fp16: its native path gives 12,
         if (series.device != "B200" || traits(series.input).storage_bits != 8) continue;
         const TensorCoreVectors vectors = read_tensor_core_vectors(folder, series);
         rows += vectors.rows();
-        by_mma_sync +=
-            count_equal(vectors, model_of(parameters_for(generation_of(100), series.input, series.output)));
-        native += count_equal(vectors, model_of(parameters_for(generation_of(100), series.input,
-                                                               series.output, Instruction::tcgen05)));
+        by_mma_sync += count_equal(vectors, model_of(parameters_for(heddle::target::generation_of(100),
+                                                                    series.input, series.output)));
+        native +=
+            count_equal(vectors, model_of(parameters_for(heddle::target::generation_of(100), series.input,
+                                                         series.output, Instruction::tcgen05)));
     }
     CHECK(rows == 20000);
     CHECK(by_mma_sync == 20000);

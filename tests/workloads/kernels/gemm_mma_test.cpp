@@ -7,6 +7,7 @@
 #include "gemm_reference.h"
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
+#include "isa/target/generation.h"
 #include "launcher.h"
 
 using namespace heddle::kernels;
@@ -185,7 +186,7 @@ TEST_CASE("Tensor-core GEMM is one chain of dot products over ascending k, bit f
         arguments.push_back(pointer_argument("d", d));
         device.run(generate_gemm_mma(spec), gemm_mma_grid(spec, c.m, c.n), arguments);
         const auto parameters =
-            heddle::numerics::parameters_for(heddle::numerics::generation_of(capability),
+            heddle::numerics::parameters_for(heddle::target::generation_of(capability),
                                              heddle::numerics::Format::bf16, heddle::numerics::Format::fp32);
         // K padded with zeros to whole blocks, as the kernel pads it.
         std::vector<double> reference(c.stride_c());

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/target/generation.h"
 #include "validation/capture/device.h"
 #include "workloads/kernels/kernel.h"
 
@@ -58,8 +59,8 @@ struct Benchmark {
     std::function<Measurement(Device&, const MeasureSettings&)> measure;
 
     bool runs_on(unsigned compute_capability) const {
-        return compute_capability >= minimum_capability &&
-               (only_capability == 0 || only_capability == compute_capability);
+        return target::runs_ptx(compute_capability, minimum_capability) &&
+               (only_capability == 0 || target::runs_ptx(compute_capability, only_capability, true));
     }
 };
 

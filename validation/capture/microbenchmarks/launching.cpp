@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "isa/target/generation.h"
+
 namespace heddle::capture {
 
 Launch make_launch(KernelHandle handle, const kernels::GeneratedKernel& kernel, Extent3 grid,
@@ -29,7 +31,7 @@ Launch make_launch(KernelHandle handle, const kernels::GeneratedKernel& kernel, 
 }
 
 unsigned ptx_capability(const Device& device) {
-    return std::min(device.compute_capability(), 90u);
+    return std::min(device.compute_capability(), target::Generation::hopper.compute_capability);
 }
 
 kernels::GeneratedKernel for_specific_target(kernels::GeneratedKernel kernel) {

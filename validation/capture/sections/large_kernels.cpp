@@ -189,7 +189,7 @@ class LargeKernels {
 
 std::vector<LibraryKernel> large_kernels(unsigned compute_capability) {
     LargeKernels list(compute_capability);
-    const bool bf16 = compute_capability >= 80;
+    const bool bf16 = target::nearest_generation(compute_capability).has_bf16;
     if (bf16)
         for (const KernelSize& s : {KernelSize{512, 512, 512}, KernelSize{1024, 1024, 1024}, KernelSize{2048, 2048, 1024}}) {
             list.add_mma(ElementType::bf16, {128, 128, 32, 2, 2, 4}, s);

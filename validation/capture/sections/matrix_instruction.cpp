@@ -9,7 +9,7 @@ using E = Element;
 // Oldest .version that has each form: PTX manual, "PTX ISA Notes" of mma, mma.sp and wgmma.mma_async.
 void add_wgmma(std::vector<MatrixInstruction>& list) {
     const auto add = [&](unsigned k, E a, E b, E sum) {
-        list.push_back({Kind::wgmma, 64, 8, k, a, b, sum, "", 90, 90, "sm_90a", "8.0"});
+        list.push_back({Kind::wgmma, 64, 8, k, a, b, sum, "", 90, "sm_90a", "8.0"});
     };
     add(16, E::f16, E::f16, E::f32);
     add(16, E::bf16, E::bf16, E::f32);
@@ -28,7 +28,7 @@ void add_wgmma(std::vector<MatrixInstruction>& list) {
 void add_float(std::vector<MatrixInstruction>& list) {
     const auto add = [&](unsigned k, E a, E b, E sum, unsigned capability, const char* target,
                          const char* version) {
-        list.push_back({Kind::mma, 16, 8, k, a, b, sum, "", capability, 999, target, version});
+        list.push_back({Kind::mma, 16, 8, k, a, b, sum, "", capability, target, version});
     };
     add(16, E::f16, E::f16, E::f32, 80, "sm_80", "7.0");
     add(16, E::bf16, E::bf16, E::f32, 80, "sm_80", "7.0");
@@ -44,20 +44,20 @@ void add_float(std::vector<MatrixInstruction>& list) {
     for (const auto& types : fp8) add(16, types[0], types[1], E::f32, 89, "sm_89", "8.7");
     for (const auto& types : fp8) add(16, types[0], types[1], E::f16, 89, "sm_89", "8.7");
     for (const E sum : {E::f32, E::f16})
-        list.push_back({Kind::quad, 8, 8, 4, E::f16, E::f16, sum, "", 70, 999, "sm_70", "6.4"});
+        list.push_back({Kind::quad, 8, 8, 4, E::f16, E::f16, sum, "", 70, "sm_70", "6.4"});
 }
 
 void add_doubles(std::vector<MatrixInstruction>& list) {
     for (const char* rounding : {"", ".rz", ".rm", ".rp"}) {
-        list.push_back({Kind::mma, 8, 8, 4, E::f64, E::f64, E::f64, rounding, 80, 999, "sm_80", "7.0"});
+        list.push_back({Kind::mma, 8, 8, 4, E::f64, E::f64, E::f64, rounding, 80, "sm_80", "7.0"});
     }
     for (const unsigned k : {4u, 8u, 16u})
-        list.push_back({Kind::mma, 16, 8, k, E::f64, E::f64, E::f64, "", 90, 999, "sm_90", "7.8"});
+        list.push_back({Kind::mma, 16, 8, k, E::f64, E::f64, E::f64, "", 90, "sm_90", "7.8"});
 }
 
 void add_integers(std::vector<MatrixInstruction>& list) {
     const auto add = [&](unsigned m, unsigned k, E a, E b, const char* qualifier, unsigned capability) {
-        list.push_back({Kind::mma, m, 8, k, a, b, E::s32, qualifier, capability, 999,
+        list.push_back({Kind::mma, m, 8, k, a, b, E::s32, qualifier, capability,
                         capability == 75 ? "sm_75" : "sm_80", capability == 75 ? "6.5" : "7.0"});
     };
     add(16, 32, E::s8, E::s8, "", 80);
@@ -72,13 +72,13 @@ void add_integers(std::vector<MatrixInstruction>& list) {
     add(16, 64, E::u4, E::u4, ".satfinite", 80);
     add(8, 32, E::s4, E::s4, "", 75);
     add(16, 256, E::b1, E::b1, ".xor.popc", 80);
-    list.push_back({Kind::mma, 16, 8, 256, E::b1, E::b1, E::s32, ".and.popc", 80, 999, "sm_80", "7.1"});
+    list.push_back({Kind::mma, 16, 8, 256, E::b1, E::b1, E::s32, ".and.popc", 80, "sm_80", "7.1"});
 }
 
 void add_sparse(std::vector<MatrixInstruction>& list) {
     const auto add = [&](unsigned k, E a, E b, E sum, unsigned capability, const char* target,
                          const char* version, const char* qualifier = "") {
-        list.push_back({Kind::sparse, 16, 8, k, a, b, sum, qualifier, capability, 999, target, version});
+        list.push_back({Kind::sparse, 16, 8, k, a, b, sum, qualifier, capability, target, version});
     };
     add(32, E::f16, E::f16, E::f32, 80, "sm_80", "7.1");
     add(16, E::f16, E::f16, E::f32, 80, "sm_80", "7.1");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "isa/numerics/formats.h"
+#include "isa/target/generation.h"
 
 namespace heddle::capture {
 
@@ -28,9 +29,8 @@ struct MatrixInstruction {
     Kind kind = Kind::mma;
     unsigned m = 16, n = 8, k = 16;
     Element a = Element::f16, b = Element::f16, sum = Element::f32;
-    std::string qualifier;  ///< ".satfinite", ".rz" of f64, ".xor.popc" of bits, ...
-    unsigned first_capability = 80;
-    unsigned last_capability = 999;  ///< wgmma: 90 alone
+    std::string qualifier;           ///< ".satfinite", ".rz" of f64, ".xor.popc" of bits, ...
+    unsigned first_capability = 80;  ///< wgmma: that alone
     const char* target = "sm_80";    ///< of the PTX
     const char* ptx_version = "7.0";
 
@@ -40,7 +40,7 @@ struct MatrixInstruction {
     /// "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32": what stands before the operands.
     std::string mnemonic() const;
     bool runs_on(unsigned compute_capability) const {
-        return compute_capability >= first_capability && compute_capability <= last_capability;
+        return target::runs_ptx(compute_capability, first_capability, kind == Kind::wgmma);
     }
 };
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "isa/numerics/counter_random.h"
+#include "isa/target/generation.h"
 #include "validation/capture/blas_record.h"
 #include "validation/capture/sections/probe_records.h"
 #include "validation/capture/type_format.h"
@@ -333,7 +334,9 @@ void fp8_accumulation(SectionContext& context, const std::string& id, std::uint6
     Record record =
         question(12, fast ? "fp8 sums, fast accumulation" : "fp8 sums",
                  "2^8 at 0 and 2^-6 at k = j: is the small one in the sum (1) or lost (0)", problem);
-    const bool hopper = context.device.is_silicon() && context.device.compute_capability() == 90;
+    const bool hopper =
+        context.device.is_silicon() &&
+        target::nearest_generation(context.device.compute_capability()) == target::Generation::hopper;
     add_answer(record, as_expected ? name_fp8_accumulation(kept) : "none of those considered",
                !hopper ? ""
                : fast  ? "13 bits are kept from one instruction to the next"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "isa/target/generation.h"
 #include "validation/capture/sections/probe_records.h"
 #include "validation/capture/sections/scalar_probe.h"
 
@@ -112,7 +113,7 @@ void add_scalar_questions(const SectionContext&, std::vector<SectionItem>& items
 
 void add_scalar_vectors(const SectionContext& context, std::vector<SectionItem>& items) {
     for (const ScalarInstruction& instruction : scalar_instructions()) {
-        if (context.device.compute_capability() < instruction.first_capability) continue;
+        if (!target::runs_ptx(context.device.compute_capability(), instruction.first_capability)) continue;
         std::size_t count = instruction.topic == "approximation" ? 8192 : 4096;
         if (context.extent == Extent::quick) count = 256;
         items.push_back(

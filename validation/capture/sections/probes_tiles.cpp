@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "isa/numerics/dot_product_unit.h"
+#include "isa/target/generation.h"
 #include "validation/capture/sections/matrix_vectors.h"
 #include "validation/capture/sections/probe_records.h"
 
@@ -41,7 +42,7 @@ std::uint64_t mixed_sum(MixedSum way, unsigned capability, const std::vector<std
     const Format sum = way == MixedSum::fp32_throughout ? Format::fp32 : Format::fp16;
     const Format c_format = half_c ? Format::fp16 : Format::fp32,
                  d_format = half_d ? Format::fp16 : Format::fp32;
-    const auto parameters = numerics::parameters_for(numerics::generation_of(capability), Format::fp16, sum);
+    const auto parameters = numerics::parameters_for(target::generation_of(capability), Format::fp16, sum);
     const auto start = static_cast<std::uint32_t>(c_format == sum ? c : numerics::convert(sum, c_format, c));
     const std::uint32_t result = numerics::dot_product(parameters, a, b, start);
     return d_format == sum ? result : numerics::convert(d_format, sum, result);
@@ -270,7 +271,7 @@ void add_wmma_questions(const SectionContext&, std::vector<SectionItem>& items) 
 }
 
 void add_tensor_load_questions(const SectionContext& context, std::vector<SectionItem>& items) {
-    if (context.device.compute_capability() < 90) return;
+    if (!target::nearest_generation(context.device.compute_capability()).has_tensor_maps) return;
     for (const LoadCase& load : kLoads) {
         items.push_back(
             {std::string("tensor load ") + load.name,

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "isa/target/generation.h"
+
 namespace heddle::capture {
 namespace {
 
@@ -244,7 +246,7 @@ std::optional<SumModel> model_of(const MatrixInstruction& instruction, unsigned 
     if (!a || !b || !sum || *a == Format::fp64) return std::nullopt;
     try {
         SumModel model;
-        model.parameters = numerics::parameters_for(numerics::generation_of(compute_capability), *a, *b, *sum,
+        model.parameters = numerics::parameters_for(target::generation_of(compute_capability), *a, *b, *sum,
                                                     instruction.kind == MatrixInstruction::Kind::wgmma
                                                         ? numerics::Instruction::wgmma
                                                         : numerics::Instruction::mma_sync);

@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "isa/ptx/tensor_map.h"
+#include "isa/target/generation.h"
 #include "workloads/expression/expression.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
@@ -287,7 +288,8 @@ std::string unsupported(const GemmProblem& problem, const target::GpuTarget& tar
     if (!sums)
         return std::string("no kernel that computes ") + name_of(problem.a) + " in " +
                name_of(problem.compute);
-    if (half && target.compute_capability < (problem.a == Type::f16 ? 75u : 80u))
+    const target::Generation& generation = target::generation_of(target.compute_capability);
+    if (half && (problem.a == Type::f16 ? generation.mma_by_quads : !generation.has_bf16))
         return std::string("no tensor cores for ") + name_of(problem.a);
     for (const Type type : {problem.c, problem.d, problem.bias}) {
         const bool used = type == problem.d || (type == problem.c && problem.beta != 0) ||

@@ -7,6 +7,7 @@
 #include "isa/common/error.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
+#include "isa/target/generation.h"
 #include "validation/capture/simulator/timing_model.h"
 
 namespace heddle::capture {
@@ -72,7 +73,7 @@ KernelHandle Machine::load(const std::string& text, const std::string& entry) {
     const unsigned capability = config().compute_capability;
     const unsigned target = kernel->module->compute_capability;
     const bool one_device = kernel->module->target.ends_with('a');
-    if (target > capability || (one_device && target != capability))
+    if (!target::runs_ptx(capability, target, one_device))
         throw Error("the module is for " + kernel->module->target + ", the device is sm_" +
                     std::to_string(capability));
     const ptx::Kernel* found = kernel->module->find(entry);

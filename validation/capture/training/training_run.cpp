@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "isa/numerics/compare.h"
+#include "isa/target/generation.h"
 #include "validation/capture/training/products.h"
 #include "workloads/kernels/exact_functions.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
@@ -198,24 +199,15 @@ void keep_gradient(const trace::Tensor& tensor, const std::vector<std::byte>& by
 target::GpuTarget training_target(unsigned compute_capability, unsigned sm_count, std::uint64_t l2_bytes) {
     target::GpuTarget target;
     target.name = "capability " + std::to_string(compute_capability);
-    target.compute_capability = std::min(compute_capability, 90u);
+    target.compute_capability = std::min(compute_capability, target::Generation::hopper.compute_capability);
     target.sm_count = sm_count;
     target.l2_bytes = l2_bytes;
-    // CUDA C++ Programming Guide, table of technical specifications per compute capability.
-    struct Limits {
-        unsigned capability, warps, ctas, shared_kib;
-    };
-    constexpr Limits table[] = {{70, 64, 32, 96},  {75, 32, 16, 64},  {80, 64, 32, 164}, {86, 48, 16, 100},
-                                {87, 48, 16, 164}, {89, 48, 24, 100}, {90, 64, 32, 228}};
-    for (const Limits& limits : table) {
-        if (target.compute_capability < limits.capability) break;
-        target.max_warps_per_sm = limits.warps;
-        target.max_threads_per_sm = limits.warps * 32;
-        target.max_ctas_per_sm = limits.ctas;
-        target.shared_bytes_per_sm = std::uint64_t{limits.shared_kib} << 10;
-        // From Ampere on the system keeps 1 KiB of each CTA.
-        target.shared_bytes_per_cta = target.shared_bytes_per_sm - (limits.capability >= 80 ? 1024 : 0);
-    }
+    const target::Generation& generation = target::nearest_generation(target.compute_capability);
+    target.max_warps_per_sm = generation.max_warps_per_sm;
+    target.max_threads_per_sm = generation.max_warps_per_sm * 32;
+    target.max_ctas_per_sm = generation.max_ctas_per_sm;
+    target.shared_bytes_per_sm = std::uint64_t{generation.shared_kib_per_sm} << 10;
+    target.shared_bytes_per_cta = target.shared_bytes_per_sm - generation.reserved_shared_bytes_per_cta;
     return target;
 }
 

@@ -101,7 +101,7 @@ bool narrow(const Problem& p) {
 
 /// Which kernel a recording names decides; else the newest that the device has.
 bool takes_wgmma(const GpuProgramBuilder& b) {
-    if (b.compute_capability() != 90) return false;
+    if (!b.generation().has_wgmma) return false;
     const std::string& name = b.op().kernel_name;
     // FlashAttention-2 and PyTorch's memory-efficient attention do not use wgmma.
     return name.find("flash_fwd_kernel<Flash_fwd_kernel_traits") == std::string::npos &&
@@ -149,7 +149,7 @@ void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgume
 /// The same for the gradient: FlashAttention-2's and PyTorch's memory-efficient one do not use wgmma, and a
 /// recording has their three kernels as ops of their own.
 bool gradient_takes_wgmma(const GpuProgramBuilder& b) {
-    if (b.compute_capability() != 90 || b.output(0).type == trace::ElementType::f32) return false;
+    if (!b.generation().has_wgmma || b.output(0).type == trace::ElementType::f32) return false;
     const std::string& name = b.op().kernel_name;
     return name.find("flash_bwd_dq_dk_dv_loop") == std::string::npos &&
            name.find("fmha_cutlassB") == std::string::npos;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isa/program/program.h"
+#include "isa/target/generation.h"
 #include "isa/target/target.h"
 #include "workloads/kernels/kernel.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
@@ -28,6 +29,9 @@ class GpuProgramBuilder {
     const trace::Trace& trace() const { return trace_; }
     const target::GpuTarget& target() const { return target_; }
     unsigned compute_capability() const { return target_.compute_capability; }
+    const target::Generation& generation() const {
+        return target::nearest_generation(target_.compute_capability);
+    }
     const GemmPicker& pick_gemm() const { return pick_gemm_; }  ///< may be empty
 
     /// The launches that follow carry out this op.

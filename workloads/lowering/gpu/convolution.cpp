@@ -97,12 +97,12 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if ((!half && type != ElementType::f32) || kernel_type(b.input(1).type) != type)
         throw Unsupported{"no convolution kernel for " + kernels::name_of(type)};
-    if (half && b.compute_capability() < 80)
+    if (half && !b.generation().has_mma_m16n8k16)
         throw Unsupported{"no convolution kernel for " + kernels::name_of(type) + " before Ampere"};
     const trace::ConvolutionSizes sizes = trace::convolution_sizes(b.trace(), b.op());
     kernels::ConvolutionGeometry geometry = geometry_of(sizes);
     const bool tf32 = type == ElementType::f32 && b.op().get(keys::any.compute_type) == "tf32" &&
-                      b.compute_capability() >= 80;
+                      b.generation().has_tf32;
     const std::uint32_t channels = geometry.channels,
                         padded = padded_channels(geometry, type, tf32, sizes.channels_last, pass);
     if (padded != 0) geometry.channels = padded;

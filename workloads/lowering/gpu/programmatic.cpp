@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 
 namespace heddle::lowering {
 namespace {
@@ -21,11 +22,12 @@ std::shared_ptr<const program::KernelText> dependent(const program::KernelText& 
 }  // namespace
 
 void make_programmatic(program::GpuProgram& program, unsigned compute_capability) {
-    if (compute_capability < 90) {
-        throw Error("programmatic dependent launches need compute capability 9.0, the device has " +
-                        std::to_string(compute_capability / 10) + "." +
-                        std::to_string(compute_capability % 10),
-                    {"--programmatic-launches", 0, ""}, "leave it out, or simulate a Hopper GPU");
+    if (!target::nearest_generation(compute_capability).has_programmatic_launch) {
+        throw Error(
+            "programmatic dependent launches need compute capability " +
+                target::capability_text(target::first_with(&target::Generation::has_programmatic_launch)) +
+                ", the device has " + target::capability_text(compute_capability),
+            {"--programmatic-launches", 0, ""}, "leave it out, or simulate a Hopper GPU");
     }
     std::map<const program::KernelText*, std::shared_ptr<const program::KernelText>> texts;
     bool first = true;

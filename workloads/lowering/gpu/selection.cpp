@@ -52,7 +52,7 @@ void lower_dropout(GpuProgramBuilder& b) {
 
 void lower_quantise(GpuProgramBuilder& b) {
     const std::uint32_t elements = elements_of(b);
-    if (b.compute_capability() < 89)
+    if (!b.generation().has_fp8)
         throw Unsupported{"no conversion to 8-bit floats before compute capability 8.9"};
     kernels::QuantiseSpec spec;
     spec.compute_capability = b.compute_capability();

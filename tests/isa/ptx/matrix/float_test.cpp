@@ -9,6 +9,7 @@
 #include "bench.h"
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
+#include "isa/target/generation.h"
 
 using namespace heddle;
 using namespace heddle::ptx;
@@ -58,7 +59,7 @@ void check_mma(const Shape& shape, unsigned compute_capability, unsigned seed, b
     const Product product{"sync.aligned." + shape.suffix, 16, 8, shape.k, bits_of(shape.a),
                           bits_of(shape.output)};
     const Matrix d = multiply(product, a, b, c, compute_capability);
-    const auto parameters = numerics::parameters_for(numerics::generation_of(compute_capability), shape.a,
+    const auto parameters = numerics::parameters_for(target::generation_of(compute_capability), shape.a,
                                                      shape.b, shape.output, numerics::Instruction::mma_sync);
     INFO(shape.suffix << " on " << compute_capability);
     for (unsigned m = 0; m < 16; ++m) {
@@ -202,7 +203,7 @@ TEST_CASE("mma.m8n8k4 in f16: four quad pairs, every layout", "[ptx][matrix]") {
             for (const unsigned capability : {70u, 90u}) {
                 const auto output = run_warp(lines, words, fd.words(), input, capability);
                 const auto parameters =
-                    numerics::parameters_for(numerics::generation_of(capability), Format::fp16, d_format);
+                    numerics::parameters_for(target::generation_of(capability), Format::fp16, d_format);
                 INFO(lines << " on " << capability);
                 for (unsigned lane = 0; lane < 32; ++lane) {
                     for (unsigned i = 0; i < 8; ++i) {

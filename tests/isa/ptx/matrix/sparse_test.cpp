@@ -5,6 +5,7 @@
 #include "bench.h"
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
+#include "isa/target/generation.h"
 
 using namespace heddle::ptx::test;
 using heddle::numerics::Format;
@@ -130,7 +131,7 @@ TEST_CASE("Sparse floating-point mma", "[ptx][matrix]") {
             for (const unsigned capability : {80u, 89u, 90u, 100u}) {
                 if (capability < f.first_capability) continue;
                 const auto parameters =
-                    heddle::numerics::parameters_for(heddle::numerics::generation_of(capability), f.a, f.b,
+                    heddle::numerics::parameters_for(heddle::target::generation_of(capability), f.a, f.b,
                                                      f.sum, heddle::numerics::Instruction::mma_sync);
                 const Matrix d =
                     run(f.c, o, selector, f.sum == Format::fp16 ? 16 : 32, selector % 2 == 0, capability);

@@ -9,6 +9,7 @@
 #include "bench.h"
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
+#include "isa/target/generation.h"
 
 using namespace heddle;
 using namespace heddle::ptx;
@@ -206,7 +207,7 @@ Element floats(Format format, std::mt19937& generator) {
 }
 
 Sum tensor_core(Format input, Format output, unsigned capability) {
-    const auto parameters = numerics::parameters_for(numerics::generation_of(capability), input, output);
+    const auto parameters = numerics::parameters_for(target::generation_of(capability), input, output);
     return [parameters](const auto& a, const auto& b, std::uint64_t c) -> std::uint64_t {
         const std::vector<std::uint32_t> x(a.begin(), a.end()), y(b.begin(), b.end());
         return numerics::dot_product(parameters, x, y, static_cast<std::uint32_t>(c));

@@ -1,0 +1,54 @@
+// Blackwell of graphics boards: compute capability 12.0 (RTX 5090) and 12.1. It has no tcgen05; its mma.sync
+// reaches the whole tensor core. generation.h names the sources of what has none here.
+//
+// What its tensor core computes is known. No GPU of it is modelled yet: the rates of its tensor core, to
+// which GPU estimates are fitted and the number of SMs are what stood for every generation after Hopper, not
+// its own.
+#pragma once
+
+#include <array>
+
+#include "isa/target/generations/ampere.h"
+
+namespace heddle::target {
+
+constexpr Generation rtx_blackwell_of(unsigned compute_capability) {
+    return {
+        .name = "RTX Blackwell",
+        .compute_capability = compute_capability,
+        .has_ldmatrix = true,
+        .has_packed_conversion = true,
+        .has_bf16 = true,
+        .has_tf32 = true,
+        .has_fp8 = true,
+        .has_cp_async = true,
+        .has_bf16_reduction = true,
+        .has_tensor_maps = true,
+        .has_programmatic_launch = true,
+        .has_specific_target = true,
+        .has_mma_m16n8k16 = true,
+        .has_int8_mma_k32 = true,
+        .has_fp64_mma = true,
+        .has_fp64_mma_m16 = true,
+        // arXiv 2511.10909 and arXiv 2512.07004.
+        .tensor_core = {.length_16bit = 16,
+                        .length_tf32 = 8,
+                        .length_fp8 = 32,
+                        .fraction_bits = 25,
+                        .fraction_bits_fp8 = 25,
+                        .mma_sync_multiplies_narrower = true,
+                        .minimum_exponent_fp32 = -133,
+                        .minimum_exponent_fp16 = -21},
+        .rates = {.fp32 = 128, .fp64 = 2, .tensor_16bit = 2048},
+        .gemm_fit = GemmFit::h100,
+        .max_warps_per_sm = 48,
+        .max_ctas_per_sm = 24,
+        .shared_kib_per_sm = 100,
+        .reserved_shared_bytes_per_cta = 1024,
+        .shared_kib_offered = kAmpereSharedKib,
+    };
+}
+
+inline constexpr std::array kRtxBlackwell{rtx_blackwell_of(120), rtx_blackwell_of(121)};
+
+}  // namespace heddle::target
