@@ -10,10 +10,10 @@
 namespace heddle::models::gpu {
 namespace {
 
-constexpr std::uint64_t kMostOfBlock = 1'000'000;  // warp instructions
+constexpr std::uint64_t kMostOfStream = 1'000'000;  // warp instructions
 constexpr SectorMask kWholeLine = 0xf;
 /// Lines that several touch, of all: scalars, tables.
-constexpr double kMostCommon = 0.02;
+constexpr double kMostCommonOfStream = 0.02;
 /// Error of a thread block's mean traffic, at most.
 constexpr double kKnownTraffic = 0.002;
 
@@ -57,7 +57,7 @@ class StreamObserver : public ptx::LeapObserver {
             block.read += line.read != 0;
             block.written += line.written != 0;
         }
-        if (common > kMostCommon * static_cast<double>(lines_.size())) return {};
+        if (common > kMostCommonOfStream * static_cast<double>(lines_.size())) return {};
         return blocks;
     }
 
@@ -77,7 +77,7 @@ std::optional<StreamTraffic> stream_traffic(const ptx::LaunchContext& of_run,
     StreamObserver observer;
     for (const std::uint64_t block : blocks) {
         observer.begin_block(block);
-        if (ptx::count_steps(launch, block, kMostOfBlock, {}, &observer) == 0) return {};
+        if (ptx::count_steps(launch, block, kMostOfStream, {}, &observer) == 0) return {};
     }
     const auto traffic = observer.traffic();
     if (!traffic || traffic->size() != blocks.size() || blocks.size() < 2) return {};
