@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 # What depends on the host: seconds of the run, workers, folders.
-HOST = re.compile(rb'"(wall_s|processor_s|workers|heddle|folder)": [^,\n]*|in [0-9.]+ (m?s|min).*processor time|written to .*')
+HOST = re.compile(rb'"(wall_s|processor_s|workers|heddle|folder)": [^,\n]*|in [0-9.]+ (m?s|min) with .*|written to .*')
 
 DEVICES = ["h100-sxm", "a100-sxm", "tpu-v5e"]
 # Models of the zoo at sizes that take seconds each; what fits is simulated in full.

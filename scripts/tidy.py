@@ -3,6 +3,7 @@
 
     scripts/tidy.py                            # every room
     scripts/tidy.py isa models/gpu -j 4        # some folders, four processes
+    scripts/tidy.py --changed HEAD~1           # the sources that have changed since a revision
 
 Needs a build (--build, default: build), because the compiler's list of what each source includes tells which sources must be read
 again: one is read once, until it, a header of the project that it includes, its command or .clang-tidy changes. What was found is
@@ -52,6 +53,21 @@ def included(build):
     return result
 
 
+def one_by_one(entries):
+    """The commands of single sources, also of those that are compiled several at a time (HEDDLE_UNITY)."""
+    for entry in entries:
+        if "/Unity/unity_" not in entry["file"]:
+            yield entry
+            continue
+        for file in re.findall(r'#include "(.*)"', Path(entry["file"]).read_text()):
+            yield {**entry, "file": file, "command": entry["command"].replace(entry["file"], file)}
+
+
+def changed_since(revision):
+    names = output_of("git", "-C", str(ROOT), "diff", "--name-only", "--diff-filter=d", revision, "--", "*.cpp").split()
+    return {str(ROOT / name) for name in names}
+
+
 class Reader:
     def __init__(self, build):
         self.build, self.stamps = build, build / "tidy"
@@ -72,7 +88,8 @@ class Reader:
         if target not in self.includes:
             raise Failed(f"{entry['file']} is not compiled yet: cmake --build {self.build}")
         key = hashlib.sha256(self.common + entry["command"].replace(str(ROOT), "").encode())
-        for path in sorted(set(self.includes[target])):
+        others = {path for path in self.includes[target] if path.endswith(".cpp") and path != entry["file"]}  # of the same batch
+        for path in sorted(set(self.includes[target]) - others):
             key.update(path.removeprefix(f"{ROOT}/").encode() + self.content(path))
         return self.stamps / key.hexdigest()[:32]
 
@@ -90,6 +107,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("folder", nargs="*", default=ROOMS)
     arguments.add_argument("--build", type=Path, default=ROOT / "build")
+    arguments.add_argument("--changed", metavar="REVISION", help="only sources that have changed since then")
     arguments.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     options = arguments.parse_args()
     build = options.build.resolve()
@@ -97,9 +115,15 @@ def main():
         raise Failed(f"no {options.build}/compile_commands.json: cmake --preset release, and build")
     reader = Reader(build)
     # Sources that are compiled twice, for two sets of vector instructions, are read once: as they are compiled last, for the wider one.
-    commands = {entry["file"]: entry for entry in json.loads((build / "compile_commands.json").read_text())}
+    commands = {entry["file"]: entry for entry in one_by_one(json.loads((build / "compile_commands.json").read_text()))}
     (reader.stamps / "compile_commands.json").write_text(json.dumps(list(commands.values())))
     folders = [ROOT / folder for folder in options.folder]
+    if options.changed:
+        changed = changed_since(options.changed)
+        if not changed & commands.keys():
+            print(f"no source has changed since {options.changed}")
+            return 0
+        commands = {file: entry for file, entry in commands.items() if file in changed}
     stamps = {file: reader.stamp(entry) for file, entry in sorted(commands.items())
               if any(folder in Path(file).parents or folder == Path(file) for folder in folders)}
     if not stamps:
