@@ -1,5 +1,4 @@
 // heddle explore, heddle explore show | export
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -259,12 +258,9 @@ void export_points(const Options& options) {
         explore::read_exploration(explore::Store::open_to_read(file_of(options.folder)));
     const std::string text =
         options.format == "json"         ? explore::exploration_json(exploration, options.times)
-        : options.format == "parquet"    ? explore::points_parquet(exploration, options.times)
         : options.format == "statistics" ? explore::statistics_csv(exploration)
                                          : explore::points_csv(exploration, options.times);
     if (options.out.empty()) {
-        if (options.format == "parquet" && ::isatty(STDOUT_FILENO) == 1)
-            throw Error("Parquet is not for a terminal", {"--format", 0, ""}, "add --out points.parquet");
         print(text);
     } else {
         write_file(options.out, text);
@@ -425,15 +421,14 @@ void add_explore_command(CLI::App& app) {
     export_app
         ->add_option(
             "--format", options->format,
-            "csv: a row for each point; parquet: the same rows for pandas, DuckDB and others; statistics: "
-            "a row for each figure, CSV; json: all")
-        ->check(CLI::IsMember({"csv", "statistics", "json", "parquet"}))
-        ->type_name("csv|statistics|json|parquet")
+            "csv: a row for each point, for pandas, DuckDB and others; statistics: a row for each figure, CSV; json: all")
+        ->check(CLI::IsMember({"csv", "statistics", "json"}))
+        ->type_name("csv|statistics|json")
         ->capture_default_str();
     export_app->add_option("--out", options->out, "a file instead of the terminal")->type_name("FILE");
     export_app->add_flag("--times", options->times,
                          "with how long each evaluation took, which differs from run to run");
-    export_app->footer("Example: heddle explore export out/mlp --format parquet --out points.parquet");
+    export_app->footer("Example: heddle explore export out/mlp --format csv --out points.csv");
     show_app->callback([options] { show(*options); });
     export_app->callback([options] { export_points(*options); });
     command->callback([options, command] {

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "isa/common/foreign_text.h"
-#include "sim/explore/parquet.h"
 
 namespace heddle::explore {
 namespace {
@@ -101,54 +100,6 @@ std::string points_csv(const Exploration& exploration, bool times) {
         text += "," + csv_cell(point.error) + (times ? "," + number(point.wall_s) : "") + "\n";
     }
     return text;
-}
-
-std::string points_parquet(const Exploration& exploration, bool times) {
-    using Numbers = std::vector<std::optional<double>>;
-    using Texts = std::vector<std::string>;
-    std::vector<std::int64_t> ids;
-    std::vector<bool> front;
-    Texts fidelities, statuses, errors;
-    Numbers seconds;
-    std::vector<ParquetColumn> parameters, derived, objectives;
-    for (const AxisSummary& axis : exploration.axes) {
-        parameters.push_back({axis.path, Numbers{}});
-        parameters.push_back({axis.path + ", text", Texts{}});
-    }
-    for (const std::string& name : derived_names(exploration)) derived.push_back({name, Numbers{}});
-    for (const Objective& objective : exploration.objectives)
-        objectives.push_back({objective.name + " [" + objective.unit + "]", Numbers{}});
-    const auto number_at = [](const std::vector<double>& values, std::size_t i) {
-        return i < values.size() ? std::optional<double>(values[i]) : std::nullopt;
-    };
-    for (const Point& point : exploration.points) {
-        ids.push_back(static_cast<std::int64_t>(point.id));
-        front.push_back(point.on_front);
-        fidelities.push_back(fidelity_of(point));
-        statuses.push_back(status_of(point));
-        errors.push_back(point.error);
-        seconds.push_back(point.wall_s);
-        for (std::size_t i = 0; i < exploration.axes.size(); ++i) {
-            std::get<Numbers>(parameters[2 * i].values).push_back(number_at(point.values, i));
-            std::get<Texts>(parameters[2 * i + 1].values)
-                .push_back(i < point.shown.size() ? point.shown[i] : "");
-        }
-        for (ParquetColumn& column : derived) {
-            const auto found = point.derived.find(column.name);
-            std::get<Numbers>(column.values)
-                .push_back(found == point.derived.end() ? std::nullopt
-                                                        : std::optional<double>(found->second));
-        }
-        for (std::size_t i = 0; i < objectives.size(); ++i)
-            std::get<Numbers>(objectives[i].values).push_back(number_at(point.objectives, i));
-    }
-    std::vector<ParquetColumn> columns{
-        {"id", ids}, {"fidelity", fidelities}, {"status", statuses}, {"front", front}};
-    for (auto* more : {&parameters, &derived, &objectives})
-        columns.insert(columns.end(), more->begin(), more->end());
-    columns.push_back({"error", errors});
-    if (times) columns.push_back({"wall_s", seconds});
-    return parquet_file(columns);
 }
 
 std::string statistics_csv(const Exploration& exploration) {

@@ -16,10 +16,6 @@ std::string exploration_json(const Exploration& exploration, bool times = false)
 /// values, objectives, error.
 std::string points_csv(const Exploration& exploration, bool times = false);
 
-/// The rows of points_csv() as an Apache Parquet file: parameters as numbers in base units and as a hardware
-/// file writes them ("l2.size" and "l2.size, text").
-std::string points_parquet(const Exploration& exploration, bool times = false);
-
 /// A row for each point, workload and statistic.
 std::string statistics_csv(const Exploration& exploration);
 

@@ -132,14 +132,6 @@ TEST_CASE("a grid on TPUs: a front, exports, resumption, any number of workers")
     expect(shell(kHeddle + " explore show " + folder.path("one")), 0, "matrix.per_core");
     expect(shell(kHeddle + " explore export " + folder.path("one") + " --format csv"), 0,
            "id,fidelity,status,front,matrix.per_core,hbm.stacks");
-    // The same points as a Parquet file: a name for each column, the first magic number and the last.
-    const std::string parquet = folder.path("points.parquet");
-    expect(shell(kHeddle + " explore export " + folder.path("one") + " --format parquet --out " + parquet), 0,
-           "");
-    const std::string bytes = bytes_of(parquet);
-    CHECK(bytes.substr(0, 4) + bytes.substr(bytes.size() - 4) == "PAR1PAR1");
-    for (const char* column : {"matrix.per_core", "hbm.stacks, text", "area.total", "time [us]", "error"})
-        CHECK(bytes.find(column) != std::string::npos);
     expect(shell(tpu(kGrid + "--out " + folder.path("one"))), 2, "--resume");
     expect(shell(tpu(kGrid + "--resume --out " + folder.path("one"))), 0, "front:");
     CHECK(json == bytes_of(folder.path("one") + "/exploration.json"));
