@@ -339,8 +339,8 @@ TEST_CASE(
     "killed at random moments three times and resumed, with any workers, an exploration ends as it would "
     "have") {
     const Folder folder;
-    const std::string many = "--vary matrix.per_core=1..8 --vary 'clock=800MHz..1400MHz:100' ";
-    expect(shell(tpu(many + "-j 2 --out " + folder.path("whole"))), 0, "57 designs evaluated");
+    const std::string many = "--vary matrix.per_core=1..8 --vary 'clock=800MHz..1400MHz:50' ";
+    expect(shell(tpu(many + "-j 2 --out " + folder.path("whole"))), 0, "105 designs evaluated");
     const std::string mpirun = HEDDLE_MPIRUN;
     const std::string ranks =
         mpirun + " --allow-run-as-root --oversubscribe --bind-to none -x ASAN_OPTIONS=detect_leaks=0 -n 3 ";
@@ -365,8 +365,8 @@ TEST_CASE(
             kept = left;
         }
         CHECK(kills == 3);
-        CHECK(kept < 57);
-        expect(shell(tpu(many + "-j 2 --resume --out " + out)), 0, "57 designs evaluated");
+        CHECK(kept < 105);
+        expect(shell(tpu(many + "-j 2 --resume --out " + out)), 0, "105 designs evaluated");
         for (const char* file : {"/exploration.json", "/statistics.csv", "/points.csv"})
             CHECK(bytes_of(out + file) == bytes_of(folder.path("whole") + file));
     }
