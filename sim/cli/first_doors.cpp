@@ -1,6 +1,6 @@
 // The doors of the program that is built first: what they lead to is another program's.
 #include "sim/cli/doors.h"
-#include "sim/cli/programs.h"
+#include "sim/cli/hand_over.h"
 #include "sim/cli/workload.h"
 #include "sim/run/tpu_program.h"
 #include "workloads/model_files/read_model.h"

@@ -1,5 +1,7 @@
 #include "sim/cli/plan_options.h"
 
+#include <CLI/CLI.hpp>
+
 #include "sim/cli/bytes_option.h"
 
 namespace heddle::cli {

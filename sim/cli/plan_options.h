@@ -1,12 +1,15 @@
 // Options of commands that spread a training step over devices.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "sim/config/hardware_file.h"
 #include "workloads/parallel/plan.h"
+
+namespace CLI {
+class App;
+}
 
 namespace heddle::cli {
 

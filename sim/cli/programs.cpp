@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "isa/common/error.h"
+#include "sim/cli/hand_over.h"
 
 extern char** environ;
 

@@ -20,13 +20,4 @@ std::span<const CommandEntry> command_table();
 /// Adds the command of the table to the command line.
 CLI::App* add_command(CLI::App& app, const std::string& name);
 
-/// Thrown where a command finds that another program must carry it out; nothing has been printed yet.
-struct HandOver {
-    const char* program;
-};
-
-/// Becomes the other program, with the same arguments. Builds it first where `./heddle` started this one (HEDDLE_BUILD). Returns only
-/// by throwing heddle::Error: the program is not there.
-[[noreturn]] void hand_over(const std::string& program, int argument_count, const char* const* arguments);
-
 }  // namespace heddle::cli

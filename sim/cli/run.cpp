@@ -16,6 +16,7 @@
 #include "isa/common/limits.h"
 #include "isa/common/out_of_memory.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/hand_over.h"
 #include "sim/cli/limits.h"
 #include "sim/cli/model_identity.h"
 #include "sim/cli/paragraph.h"
