@@ -61,7 +61,8 @@ bool names_recorded_kernels(const std::string& workload) {
     return sass::names_traces(workload);
 }
 
-void simulate_recorded_kernels(SimulateCommandOptions options) {
+void simulate_recorded_kernels(const SimulateCommandOptions& given) {
+    SimulateCommandOptions options = given;
     refuse_options_of_steps(options, "recorded kernels");
     if (options.simulate.signals.asked())
         throw Error("recorded kernels are not traced", {"--trace-signals", 0, ""}, "leave it out");

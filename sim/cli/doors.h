@@ -14,7 +14,7 @@ namespace heddle::cli {
 /// Whether the workload is recorded machine code: kernelslist.g, .traceg, .tracez.
 bool names_recorded_kernels(const std::string& workload);
 /// Runs it and prints; there is no model and there are no values. Throws heddle::Error.
-void simulate_recorded_kernels(SimulateCommandOptions options);
+void simulate_recorded_kernels(const SimulateCommandOptions& options);
 
 /// Reads a training step of any form (workloads/importers). Throws heddle::Error.
 trace::Trace open_recorded_step(const std::string& path, trace::RecordedDevice& device);

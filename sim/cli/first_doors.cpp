@@ -13,7 +13,7 @@ bool names_recorded_kernels(const std::string& workload) {
     return false;
 }
 
-void simulate_recorded_kernels(SimulateCommandOptions) {
+void simulate_recorded_kernels(const SimulateCommandOptions&) {
     throw HandOver{"heddle-steps"};
 }
 

@@ -93,6 +93,7 @@ void hand_over(const std::string& program, int argument_count, const char* const
     if (path.empty())
         throw Error("the program " + program + " is not beside this one", {}, "build it: ninja -C build " + program);
     std::vector<char*> words;
+    words.reserve(static_cast<std::size_t>(argument_count) + 1);
     for (int i = 0; i < argument_count; ++i) words.push_back(const_cast<char*>(arguments[i]));
     words.push_back(nullptr);
     execv(path.c_str(), words.data());
