@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-# What depends on the host: seconds of the run, workers, folders.
-HOST = re.compile(rb'"(wall_s|processor_s|workers|heddle|folder)": [^,\n]*|in [0-9.]+ (m?s|min) with .*|written to .*')
+# What depends on the host: seconds of the run, workers and which of them was first to search a tiling, folders.
+HOST = re.compile(rb'"(wall_s|processor_s|workers|heddle|folder|tilings_searched)": [^,\n]*|in [0-9.]+ (m?s|min) (with|on) .*|[0-9]+ tilings searched|'
+                  rb'written to .*')
 
 DEVICES = ["h100-sxm", "a100-sxm", "tpu-v5e"]
 # Models of the zoo at sizes that take seconds each; what fits is simulated in full.
