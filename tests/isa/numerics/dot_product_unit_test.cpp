@@ -191,7 +191,7 @@ TEST_CASE("factors are not normalised before alignment") {
 
 TEST_CASE("random sums without loss equal exact integer arithmetic, rounded once") {
     std::mt19937_64 random(3);
-    for (const Generation generation : kGenerations) {
+    for (const Generation& generation : kGenerations) {
         const DotProductParameters parameters = parameters_for(generation, Format::fp16, Format::fp32);
         for (int trial = 0; trial < 2000; ++trial) {
             // Integers below 2^11 are exact in fp16, their products below 2^22: with exponents from 0 to 10
@@ -217,7 +217,7 @@ TEST_CASE("random sums of any size stay within the bound of the error") {
     // Per block: L + 1 terms lose less than 2^(emax - F) each, and the rounding less than 2^-23 |d|.
     std::mt19937_64 random(4);
     std::normal_distribution<double> normal;
-    for (const Generation generation : kGenerations) {
+    for (const Generation& generation : kGenerations) {
         const DotProductParameters parameters = parameters_for(generation, Format::fp16, Format::fp32);
         for (int trial = 0; trial < 2000; ++trial) {
             std::vector<Product> products;
@@ -317,7 +317,7 @@ TEST_CASE("Blackwell multiplies fp8 and less by tcgen05, RTX Blackwell by mma.sy
     CHECK_THROWS_AS(parameters_for(Generation::blackwell, Format::e4m3, Format::e2m1, Format::fp32,
                                    Instruction::mma_sync),
                     std::invalid_argument);
-    for (const Generation other : {Generation::ada, Generation::hopper, Generation::rtx_blackwell})
+    for (const Generation& other : {Generation::ada, Generation::hopper, Generation::rtx_blackwell})
         CHECK_THROWS_AS(parameters_for(other, Format::e4m3, Format::fp32, Instruction::tcgen05),
                         std::invalid_argument);
     CHECK_THROWS_AS(parameters_for(Generation::blackwell, Format::e4m3, Format::fp32, Instruction::wgmma),

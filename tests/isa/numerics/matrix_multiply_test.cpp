@@ -282,7 +282,7 @@ std::size_t count_differences(const DotProductParameters& parameters, Shape shap
 /// Every operation that any generation has.
 std::vector<DotProductParameters> all_parameters() {
     std::vector<DotProductParameters> all;
-    for (const Generation generation :
+    for (const Generation& generation :
          {Generation::volta, Generation::turing, Generation::ampere, Generation::ada, Generation::hopper,
           Generation::blackwell, Generation::rtx_blackwell}) {
         for (const Format input : {Format::fp16, Format::bf16, Format::tf32, Format::e4m3, Format::e5m2,
