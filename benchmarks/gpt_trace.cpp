@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/run/simulate.h"
 #include "workloads/importers/open_trace.h"
 

@@ -3,7 +3,8 @@
 #include <benchmark/benchmark.h>
 
 #include "models/tpu/tpu.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/tpu/tpu_machine.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
 
@@ -13,7 +14,7 @@ using namespace heddle;
 
 const models::TpuConfig& config() {
     static const sim::Hardware hardware = sim::load_hardware("tpu-v3");
-    return hardware.tpu();
+    return sim::tpu_config(hardware);
 }
 
 /// SystemC elaborates once per process.

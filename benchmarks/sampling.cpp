@@ -22,7 +22,8 @@
 #include "models/gpu/sampled_gpu.h"
 #include "sampling_cases.h"
 #include "sampling_random.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 namespace {
 
@@ -188,9 +189,9 @@ void compare(const std::string& name, const Options& options) {
     const sim::Hardware hardware = sim::load_hardware(name);
     print_head(name + (options.random == 0 ? "" : ", an eighth"));
     if (options.random == 0) {
-        compare_large(hardware.gpu(), options);
+        compare_large(sim::gpu_config(hardware), options);
     } else {
-        compare_random(an_eighth(hardware.gpu()), options);
+        compare_random(an_eighth(sim::gpu_config(hardware)), options);
     }
 }
 

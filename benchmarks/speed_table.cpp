@@ -18,7 +18,8 @@
 #include "isa/common/error.h"
 #include "isa/common/whole_file.h"
 #include "models/gpu/sampled_gpu.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 namespace {
 
@@ -66,7 +67,7 @@ std::string formatted(const char* format, double value) {
 
 std::string table(bool small) {
     const sim::Hardware hardware = sim::load_hardware("h100-sxm");
-    models::gpu::SampledGpu gpu("gpu", hardware.gpu());
+    models::gpu::SampledGpu gpu("gpu", sim::gpu_config(hardware));
     std::string text = "| kernel | one thread | four threads |\n|---|---|---|\n";
     const auto row = [&](const std::string& name, const std::string& one, const std::string& several) {
         text += "| " + name + " | " + one + " | " + several + " |\n";

@@ -4,7 +4,7 @@
 //   benchmark_step_kernels MODEL KEY=VALUE... [--hardware NAME] [--set PATH=VALUE]... [--clock MHZ]
 //   [--full | --sampled] [--canonical] [--list] [NUMBER...]
 //
-// --canonical: with the device's own L2 and with the size that it is simulated with (sim/run/canonical_l2.h).
+// --canonical: with the device's own L2 and with the size that it is simulated with (sim/gpu/plan/canonical_l2.h).
 // Numbers choose kernels from the list; without any, all are simulated. One process, one thread.
 #include <cstdio>
 #include <cstdlib>
@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
-#include "sim/config/step_config.h"
-#include "sim/run/canonical_l2.h"
-#include "sim/run/gpu_session.h"
-#include "sim/run/launch_plan.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/gpu/step_config.h"
+#include "sim/gpu/plan/canonical_l2.h"
+#include "sim/gpu/time/gpu_session.h"
+#include "sim/gpu/plan/launch_plan.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/zoo/registry.h"
 
@@ -116,7 +117,7 @@ void compare_sizes(sim::GpuSession& session, const models::gpu::GpuConfig& confi
 void run(const Options& options) {
     const trace::Trace trace = zoo::build(options.model, options.of_model);
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
-    models::gpu::GpuConfig config = hardware.gpu();
+    models::gpu::GpuConfig config = sim::gpu_config(hardware);
     if (options.clock != 0) config.clock = options.clock;
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
     const std::vector<sim::PlannedLaunch> plan =

@@ -11,7 +11,7 @@
 
 #include "gpu_launches.h"
 #include "models/gpu/gpu.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace {
 

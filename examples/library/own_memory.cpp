@@ -19,7 +19,8 @@
 #include "isa/ptx/parser.h"
 #include "models/gpu/gpu.h"
 #include "models/memory/dram_plugin.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 namespace {
 
@@ -103,7 +104,7 @@ class Experiment {
 
   private:
     heddle::models::gpu::GpuConfig with_distant_memory(const std::string& hardware) {
-        heddle::models::gpu::GpuConfig config = heddle::sim::load_hardware(hardware).gpu();
+        heddle::models::gpu::GpuConfig config = heddle::sim::gpu_config(heddle::sim::load_hardware(hardware));
         config.hbm.make_model = [this](const char*, const heddle::DramModelSettings& settings) {
             distant_ = std::make_shared<DistantMemory>(settings.channels);
             return distant_;

@@ -53,62 +53,6 @@ void add_spare(DieArea& area, const SpareUnits& units, const std::vector<std::st
         if (std::find(parts.begin(), parts.end(), part.name) != parts.end()) part.spare += off * part.mm2;
 }
 
-DieArea gpu_area(const models::gpu::GpuConfig& config, const DieConfig& die) {
-    const GpuDie built_die = die_of(config, die);
-    DieArea area = area_of(built_die);
-    constexpr double mib = 1 << 20;
-    add_spare(area, {"SMs", built_die.sms, static_cast<double>(config.sm.count), "die.sms_enabled"},
-              {"datapath", "tensor", "sub_cores", "registers", "l1", "instructions", "graphics"});
-    add_spare(
-        area,
-        {"MiB of L2", built_die.l2_bytes / mib, static_cast<double>(config.l2.bytes) / mib, "die.l2_enabled"},
-        {"l2"});
-    add_spare(
-        area,
-        {memory_unit(die.memory), built_die.stacks, static_cast<double>(die.stacks), "die.stacks_enabled"},
-        {"memory"});
-    return area;
-}
-
-DieArea tpu_area(const models::TpuConfig& config, const DieConfig& die) {
-    const ProcessNode& node = node_of(die.process);
-    const Silicon& s = silicon();
-    const double cores = config.cores;
-    const double cells = cores * config.matrix.per_core * config.matrix.rows * config.matrix.columns;
-    // The first TPU multiplies integers and nothing else: it is the only one in so old a process.
-    const bool integers = die.process == Process::nm28;
-    const double lanes = cores * 8 * 128 * config.vector.arithmetic_slots / config.vector.cycles_per_register;
-    const double sparse_lanes =
-        static_cast<double>(config.sparse.cores) * config.sparse.tiles * config.sparse.words_per_cycle;
-    const double stacks = built(die.stacks, die.stacks_enabled);
-    const double accumulators =
-        4.0 * cores * config.matrix.per_core * config.matrix.accumulator_rows * config.matrix.columns;
-    DieArea area;
-    area.parts = {
-        {"matrix",
-         cells *
-             (datapath(integers ? s.multiply_add_8 : s.multiply_add_bf16, node) + s.tpu_cell * node.logic),
-         fmt::format("{:g} cells of {}", cells, integers ? "8-bit integers" : "bf16 into fp32")},
-        {"vector", lanes * datapath(s.multiply_add_32 + s.integer_32, node),
-         fmt::format("{:g} lanes", lanes)},
-        {"vmem", sram(cores * static_cast<double>(config.vmem.bytes), s.tpu_sram, node),
-         fmt::format("{:g} MiB", cores * static_cast<double>(config.vmem.bytes) / (1 << 20))},
-        {"accumulators", sram(accumulators, s.tpu_sram, node),
-         fmt::format("{:g} MiB", accumulators / (1 << 20))},
-        {"cmem", sram(static_cast<double>(config.cmem.bytes), s.tpu_sram, node),
-         fmt::format("{:g} MiB", static_cast<double>(config.cmem.bytes) / (1 << 20))},
-        {"sparse", sparse_lanes * datapath(s.multiply_add_32 + s.integer_32, node),
-         fmt::format("{:g} lanes of SparseCores, without their memory, which is unpublished", sparse_lanes)},
-        {"memory", memory_interfaces(die.memory, stacks), memory_name(die.memory, stacks)},
-        {"links", config.links.count * s.link, fmt::format("{} links", config.links.count)},
-        {"uncore", s.tpu_uncore * node.logic, "control, DMA, host interface, rim"},
-    };
-    std::erase_if(area.parts, [](const AreaPart& part) { return part.mm2 == 0; });
-    add_spare(area, {memory_unit(die.memory), stacks, static_cast<double>(die.stacks), "die.stacks_enabled"},
-              {"memory"});
-    return area;
-}
-
 }  // namespace
 
 double DieArea::total() const {
@@ -188,9 +132,60 @@ DieArea area_of(const GpuDie& die) {
     return area;
 }
 
-DieArea die_area(const Hardware& hardware) {
-    return hardware.is_gpu() ? gpu_area(hardware.gpu(), hardware.die)
-                             : tpu_area(hardware.tpu(), hardware.die);
+DieArea die_area(const models::gpu::GpuConfig& config, const DieConfig& die) {
+    const GpuDie built_die = die_of(config, die);
+    DieArea area = area_of(built_die);
+    constexpr double mib = 1 << 20;
+    add_spare(area, {"SMs", built_die.sms, static_cast<double>(config.sm.count), "die.sms_enabled"},
+              {"datapath", "tensor", "sub_cores", "registers", "l1", "instructions", "graphics"});
+    add_spare(
+        area,
+        {"MiB of L2", built_die.l2_bytes / mib, static_cast<double>(config.l2.bytes) / mib, "die.l2_enabled"},
+        {"l2"});
+    add_spare(
+        area,
+        {memory_unit(die.memory), built_die.stacks, static_cast<double>(die.stacks), "die.stacks_enabled"},
+        {"memory"});
+    return area;
+}
+
+DieArea die_area(const models::TpuConfig& config, const DieConfig& die) {
+    const ProcessNode& node = node_of(die.process);
+    const Silicon& s = silicon();
+    const double cores = config.cores;
+    const double cells = cores * config.matrix.per_core * config.matrix.rows * config.matrix.columns;
+    // The first TPU multiplies integers and nothing else: it is the only one in so old a process.
+    const bool integers = die.process == Process::nm28;
+    const double lanes = cores * 8 * 128 * config.vector.arithmetic_slots / config.vector.cycles_per_register;
+    const double sparse_lanes =
+        static_cast<double>(config.sparse.cores) * config.sparse.tiles * config.sparse.words_per_cycle;
+    const double stacks = built(die.stacks, die.stacks_enabled);
+    const double accumulators =
+        4.0 * cores * config.matrix.per_core * config.matrix.accumulator_rows * config.matrix.columns;
+    DieArea area;
+    area.parts = {
+        {"matrix",
+         cells *
+             (datapath(integers ? s.multiply_add_8 : s.multiply_add_bf16, node) + s.tpu_cell * node.logic),
+         fmt::format("{:g} cells of {}", cells, integers ? "8-bit integers" : "bf16 into fp32")},
+        {"vector", lanes * datapath(s.multiply_add_32 + s.integer_32, node),
+         fmt::format("{:g} lanes", lanes)},
+        {"vmem", sram(cores * static_cast<double>(config.vmem.bytes), s.tpu_sram, node),
+         fmt::format("{:g} MiB", cores * static_cast<double>(config.vmem.bytes) / (1 << 20))},
+        {"accumulators", sram(accumulators, s.tpu_sram, node),
+         fmt::format("{:g} MiB", accumulators / (1 << 20))},
+        {"cmem", sram(static_cast<double>(config.cmem.bytes), s.tpu_sram, node),
+         fmt::format("{:g} MiB", static_cast<double>(config.cmem.bytes) / (1 << 20))},
+        {"sparse", sparse_lanes * datapath(s.multiply_add_32 + s.integer_32, node),
+         fmt::format("{:g} lanes of SparseCores, without their memory, which is unpublished", sparse_lanes)},
+        {"memory", memory_interfaces(die.memory, stacks), memory_name(die.memory, stacks)},
+        {"links", config.links.count * s.link, fmt::format("{} links", config.links.count)},
+        {"uncore", s.tpu_uncore * node.logic, "control, DMA, host interface, rim"},
+    };
+    std::erase_if(area.parts, [](const AreaPart& part) { return part.mm2 == 0; });
+    add_spare(area, {memory_unit(die.memory), stacks, static_cast<double>(die.stacks), "die.stacks_enabled"},
+              {"memory"});
+    return area;
 }
 
 }  // namespace heddle::sim

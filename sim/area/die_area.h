@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/hardware.h"
+#include "models/gpu/gpu_config.h"
+#include "models/tpu/tpu_config.h"
+#include "sim/config/die_config.h"
 
 namespace heddle::sim {
 
@@ -48,6 +50,7 @@ struct GpuDie {
 GpuDie die_of(const models::gpu::GpuConfig& config, const DieConfig& die);
 DieArea area_of(const GpuDie& die);
 /// Of the die as it is built, more than the hardware file's counts where part of it is switched off.
-DieArea die_area(const Hardware& hardware);
+DieArea die_area(const models::gpu::GpuConfig& config, const DieConfig& die);
+DieArea die_area(const models::TpuConfig& config, const DieConfig& die);
 
 }  // namespace heddle::sim

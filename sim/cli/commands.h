@@ -10,7 +10,7 @@
 #include "models/gpu/kernel_result.h"
 #include "sim/cli/run.h"
 #include "sim/config/hardware_file.h"
-#include "sim/run/signal_file.h"
+#include "sim/run/time/signal_file.h"
 
 namespace heddle::cli {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "sim/config/hardware.h"
+#include "sim/machine/hardware.h"
 
 namespace heddle::cli {
 

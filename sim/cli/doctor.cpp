@@ -16,10 +16,10 @@
 #include "sim/cli/paragraph.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/programs.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/report/chart_library.h"
 #include "sim/report/numbers.h"
-#include "sim/run/kernel_cache.h"
+#include "sim/run/time/kernel_cache.h"
 #include "validation/run/capture_now.h"
 #include "validation/run/validation.h"
 

@@ -9,7 +9,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/distributed/distributed_step.h"
 #include "sim/report/run_directory.h"
 #include "sim/sass/entry_text.h"
@@ -44,7 +44,7 @@ void simulate_on_cluster(const std::string& model, const sim::ModelOptions& mode
     const sim::Hardware hardware = sim::load_hardware(
         hardware_name.empty() ? cluster.hardware : hardware_name, options.device_settings, options.programs);
     how.fold = !options.no_fold;
-    how.simulated = options.kernels == "simulated" || (options.kernels.empty() && !hardware.is_gpu());
+    how.simulated = options.kernels == "simulated" || (options.kernels.empty() && !hardware.machine().has_closed_form());
     sim::ClosedForm closed(hardware);
     sim::Simulated simulated(hardware, how.kernels);
     sim::OpTimes& times = how.simulated ? static_cast<sim::OpTimes&>(simulated) : closed;

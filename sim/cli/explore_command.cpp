@@ -20,10 +20,11 @@
 #include "sim/explore/explore.h"
 #include "sim/explore/export.h"
 #include "sim/explore/mpi_workers.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/report/exploration_page.h"
 #include "sim/report/exploration_text.h"
-#include "sim/run/kernel_cache.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/time/kernel_cache.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::cli {
 namespace explore_command {
@@ -136,10 +137,8 @@ std::map<std::string, std::string> exports_of(const explore::Exploration& explor
 void name_allowed_programs(Options& options) {
     if (options.programs == sim::Programs::refused) return;
     const sim::Hardware base = sim::load_hardware(options.hardware, options.overrides, options.programs);
-    if (base.is_gpu() && !base.gpu().hbm.model.empty())
-        options.overrides.push_back("hbm.model=" + base.gpu().hbm.model);
-    if (base.is_gpu() && !base.gpu().l2.model.empty())
-        options.overrides.push_back("l2.model=" + base.gpu().l2.model);
+    for (const auto& [key, library] : base.machine().libraries())
+        if (!library.empty()) options.overrides.push_back(key + "=" + library);
 }
 
 void run_exploration(Options options) {

@@ -2,7 +2,7 @@
 #include "sim/cli/doors.h"
 #include "sim/cli/hand_over.h"
 #include "sim/cli/workload.h"
-#include "sim/run/tpu_program.h"
+#include "sim/tpu/tpu_program.h"
 #include "workloads/model_files/read_model.h"
 
 namespace heddle::cli {

@@ -16,13 +16,15 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/programs.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/gemm/gemm_numerics.h"
 #include "sim/gemm/gemm_timer.h"
 #include "sim/gemm/tpu_gemm.h"
 #include "sim/report/text_table.h"
-#include "sim/run/power_limit.h"
-#include "sim/run/worker_pool.h"
+#include "sim/gpu/settle/power_limit.h"
+#include "sim/run/workers/worker_pool.h"
+#include "sim/tpu/tpu_machine.h"
 
 namespace heddle::cli {
 namespace gemm_command {
@@ -170,8 +172,8 @@ void run_on_tpu(const Options& options, const sim::Hardware& hardware) {
     std::tie(question.a, question.b) = sim::tpu_gemm_types_from_name(options.type);
     question.transpose_a = options.layout[0] == 't';
     question.transpose_b = options.layout[1] == 't';
-    check(question, hardware.tpu());
-    const sim::TpuGemmAnswer answer = time_tpu_gemm(question, hardware.tpu(), options.numerics, options.signals);
+    check(question, sim::tpu_config(hardware));
+    const sim::TpuGemmAnswer answer = time_tpu_gemm(question, sim::tpu_config(hardware), options.numerics, options.signals);
     print(options.json ? to_json(question, answer) + "\n"
                        : name_of(question) + " on " + hardware.name + ": " + describe(question, answer) + written(answer.signals));
     if (!answer.passed(options.numerics))
@@ -180,8 +182,8 @@ void run_on_tpu(const Options& options, const sim::Hardware& hardware) {
 
 void run_command(const Options& options) {
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
-    if (!hardware.is_gpu()) return run_on_tpu(options, hardware);
-    const models::gpu::GpuConfig& config = hardware.gpu();
+    if (sim::tpu_machine(hardware) != nullptr) return run_on_tpu(options, hardware);
+    const models::gpu::GpuConfig& config = sim::gpu_config(hardware);
     sim::GemmQuestion question{options.m, options.n, options.k, sim::gemm_type_from_name(options.type)};
     question.quantise = options.quantise;
     question.batch = options.batch;

@@ -14,7 +14,7 @@
 #include "sim/cli/paragraph.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/programs.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/report/text_table.h"
 
 namespace heddle::cli {
@@ -74,7 +74,7 @@ void describe(const Options& options) {
         print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
         return;
     }
-    const std::string kind = hardware.kind == "gpu" ? "GPU" : "TPU";
+    const std::string kind = hardware.machine().noun();
     std::string text = wrap(hardware.name + " (" + kind + "): " + hardware.description, terminal_width(), 0);
     for (const ParameterDescription& parameter : parameters) text += "\n" + paragraph(parameter);
     print(text);
@@ -125,8 +125,8 @@ std::string spare_silicon(const sim::DieArea& die) {
 
 void area(const Options& options) {
     const sim::Hardware hardware = load(options.first, options.overrides);
-    const sim::DieArea die = sim::die_area(hardware);
-    const double price = hardware.die.price_per_hour;
+    const sim::DieArea die = hardware.machine().area();
+    const double price = hardware.machine().die.price_per_hour;
     if (options.json) {
         Json json{{"name", hardware.name},
                   {"total_mm2", die.total()},
@@ -154,7 +154,7 @@ void area(const Options& options) {
         rows.push_back({part.name, fmt::format("{:.1f}", part.mm2),
                         fmt::format("{:.1f} %", 100 * part.mm2 / die.total()), part.holds});
     rows.push_back({"total", fmt::format("{:.1f}", die.total()), "100.0 %",
-                    "in " + sim::node_of(hardware.die.process).name});
+                    "in " + sim::node_of(hardware.machine().die.process).name});
     std::string text = hardware.name + ": " + hardware.description + "\n\n" +
                        sim::fit_columns(rows, {false, true, true, false}, table_width()) + "\n";
     if (const std::string spare = spare_silicon(die); !spare.empty())

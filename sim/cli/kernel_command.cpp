@@ -11,7 +11,8 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/programs.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/kernel/files.h"
 #include "sim/kernel/instruction_page.h"
 #include "sim/kernel/listing.h"
@@ -19,7 +20,7 @@
 #include "sim/kernel/outputs.h"
 #include "sim/kernel/report.h"
 #include "sim/kernel/run.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::cli {
 namespace kernel_command {
@@ -49,11 +50,9 @@ models::gpu::GpuConfig device_of(const Options& options, std::string& heading) {
         return any;
     }
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
-    if (!hardware.is_gpu()) {
-        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "PTX kernels need a GPU");
-    }
+    const models::gpu::GpuConfig& config = sim::gpu_config(hardware, "PTX kernels need a GPU");
     heading += " on " + hardware.name + ": " + hardware.description;
-    return hardware.gpu();
+    return config;
 }
 
 void list(const Options& options) {

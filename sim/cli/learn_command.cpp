@@ -14,6 +14,7 @@
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
 #include "sim/cli/programs.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/learning/learning_report.h"
 
 namespace heddle::cli {

@@ -11,7 +11,7 @@ namespace heddle::cli {
 /// process and what it forks (isa/common/limits.h).
 ///
 /// When the time of --max-seconds is over, SIGALRM comes. Where workers run it is one of the interrupts
-/// (sim/run/worker_pool.h); a kernel that this process simulates itself ends with LimitReached; and where
+/// (sim/run/workers/worker_pool.h); a kernel that this process simulates itself ends with LimitReached; and where
 /// neither is so (it reads a file, say), this process ends a little later, with one line and the same exit
 /// code.
 void add_limit_options(CLI::App& command);

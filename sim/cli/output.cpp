@@ -8,7 +8,7 @@
 #include "isa/common/foreign_text.h"
 #include "isa/common/whole_file.h"
 #include "sim/cli/progress.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::cli {
 

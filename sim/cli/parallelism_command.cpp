@@ -17,6 +17,7 @@
 #include "sim/cli/workload.h"
 #include "sim/cli/programs.h"
 #include "sim/distributed/plan_search.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
 #include "workloads/zoo/registry.h"
@@ -107,7 +108,7 @@ std::string for_people(const ParallelismOptions& options, const sim::Hardware& h
                        const std::vector<Found>& found, std::size_t all, double steps) {
     std::string text = fmt::format(
         "{} on {} of {}, batch {}, kernels {}: {} plans fit{}\n", options.model, hardware.name,
-        options.cluster, options.batch, hardware.is_gpu() ? "in closed form" : "simulated", all,
+        options.cluster, options.batch, hardware.machine().has_closed_form() ? "in closed form" : "simulated", all,
         options.memory_limit > 0 ? fmt::format(" {} of each device", sim::format_binary(options.memory_limit))
                                  : "");
     if (!found.empty() && found.front().answer.result.peak_flops > 0)
@@ -199,7 +200,7 @@ void search_parallelism(const ParallelismOptions& options) {
     // The closed form knows GPUs alone; what a TPU does is simulated in no time.
     sim::ClosedForm closed(hardware);
     sim::Simulated simulated(hardware, {});
-    sim::OpTimes& times = hardware.is_gpu() ? static_cast<sim::OpTimes&>(closed) : simulated;
+    sim::OpTimes& times = hardware.machine().has_closed_form() ? static_cast<sim::OpTimes&>(closed) : simulated;
     std::vector<Found> found = search(options, hardware, times);
     std::stable_sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
         return options.by_price ? price_of_a_step(a) < price_of_a_step(b)

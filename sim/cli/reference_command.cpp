@@ -9,7 +9,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/programs.h"
 #include "sim/cluster/cluster.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/report/statistics.h"
 
 namespace heddle::cli {

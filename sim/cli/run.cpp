@@ -23,8 +23,8 @@
 #include "sim/cli/programs.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
-#include "sim/run/kernel_cache.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/time/kernel_cache.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
@@ -15,13 +16,13 @@
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
 #include "sim/cli/programs.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/report/run_directory.h"
 #include "sim/report/summary.h"
 #include "sim/report/table.h"
 #include "sim/run/simulate.h"
-#include "sim/run/tpu_program.h"
-#include "sim/run/worker_pool.h"
+#include "sim/tpu/tpu_program.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::cli {
 namespace simulate_command {
@@ -134,14 +135,16 @@ void simulate(Options options) {
     if (options.simulate.series.interval != 0 && options.no_out) {
         throw Error("series go to the timeline", {"--series", 0, ""}, "leave out --no-out");
     }
-    sim::Hardware hardware;
-    if (!options.hardware.empty()) hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
+    const auto load = [&] { return sim::load_hardware(options.hardware, options.overrides, options.programs); };
+    std::optional<sim::Hardware> loaded;  // a mistake in it is told before the workload is read
+    if (!options.hardware.empty()) loaded = load();
     const Workload workload = open(options);
-    if (options.hardware.empty()) {
+    if (!loaded) {
         if (!names_a_file(options.workload)) throw no_device();
         options.hardware = hardware_of_recording(workload.device, options.workload);
-        hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
+        loaded = load();
     }
+    const sim::Hardware& hardware = *loaded;
     if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
 

@@ -13,7 +13,7 @@
 #include "sim/cli/programs.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 #include "workloads/trace_files/read.h"
 #include "workloads/zoo/registry.h"
 

@@ -9,7 +9,7 @@
 #include "sim/cli/trace_inspection.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
-#include "sim/run/step.h"
+#include "sim/run/assemble/assemble.h"
 
 namespace heddle::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "sim/cli/terminal.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
-#include "sim/run/step.h"
+#include "sim/run/assemble/assemble.h"
 #include "sim/config/gpu_names.h"
 #include "workloads/trace/names.h"
 #include "workloads/trace/structure.h"

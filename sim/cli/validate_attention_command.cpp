@@ -10,7 +10,8 @@
 #include "sim/cli/json_options.h"
 #include "sim/cli/limits.h"
 #include "sim/cli/progress.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/attention_table.h"
 
 namespace heddle::cli {
@@ -29,8 +30,7 @@ struct Options {
 
 void run_command(const Options& options) {
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
-    if (!hardware.is_gpu())
-        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
+    sim::gpu_config(hardware);  // or says that it is none
     std::vector<validation::AttentionRow> rows = validation::read_attention_table(options.data);
     if (options.sample > 0) rows = validation::sample_of(std::move(rows), options.sample, options.seed);
     {

@@ -11,7 +11,8 @@
 #include "sim/cli/json_options.h"
 #include "sim/cli/limits.h"
 #include "sim/cli/progress.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/gemm_table.h"
 
 namespace heddle::cli {
@@ -49,8 +50,7 @@ std::string type_of(const Options& options) {
 
 void run_command(const Options& options) {
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
-    if (!hardware.is_gpu())
-        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
+    sim::gpu_config(hardware);  // or says that it is none
     std::vector<validation::GemmRow> rows = chosen_rows(options);
     require_compared(rows.size(), why_none_was_timed(rows, options.data));
     validation::GemmTableOptions table;

@@ -10,7 +10,8 @@
 #include "sim/cli/limits.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/workload.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/recorded_step.h"
 
 namespace heddle::cli {
@@ -46,8 +47,7 @@ sim::Hardware hardware_of(const trace::RecordedDevice& device, const Options& op
     const std::string name =
         options.hardware.empty() ? hardware_of_recording(device, options.trace) : options.hardware;
     sim::Hardware hardware = sim::load_hardware(name, options.overrides, options.programs);
-    if (!hardware.is_gpu())
-        throw Error("`" + name + "` is a TPU", {"--hardware", 0, ""}, "recorded kernels are those of GPUs");
+    sim::gpu_config(hardware, "recorded kernels are those of GPUs");
     return hardware;
 }
 

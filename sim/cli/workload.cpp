@@ -6,7 +6,8 @@
 #include "isa/common/error.h"
 #include "sim/cli/doors.h"
 #include "sim/config/gpu_names.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "workloads/model_files/read_model.h"
 #include "workloads/zoo/registry.h"
 
@@ -33,7 +34,7 @@ std::vector<std::string> gpu_names() {
     std::vector<std::string> names = sim::hardware_names();
     std::erase_if(names, [](const std::string& name) {
         try {
-            return !sim::load_hardware(name).is_gpu();
+            return sim::gpu_machine(sim::load_hardware(name)) == nullptr;
         } catch (const Error&) {
             return true;  // a damaged file is told when it is asked for
         }

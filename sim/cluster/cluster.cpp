@@ -47,11 +47,6 @@ void take_device(std::vector<Setting>& settings, Cluster& cluster) {
     throw Error("impossible cluster: " + problem, where);
 }
 
-std::string file_and_line(const SourceLocation& where) {
-    if (where.line == 0) return where.file;
-    return std::filesystem::path(where.file).filename().string() + ":" + std::to_string(where.line);
-}
-
 }  // namespace
 
 Cluster load_cluster(const std::string& name_or_file, const std::vector<std::string>& overrides) {

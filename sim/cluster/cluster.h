@@ -8,7 +8,7 @@
 
 #include "models/network/network_config.h"
 #include "sim/cluster/collective_config.h"
-#include "sim/config/hardware.h"
+#include "sim/machine/hardware.h"
 
 namespace heddle::sim {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "isa/common/error.h"
-#include "sim/config/peak.h"
+#include "sim/machine/peak.h"
 #include "workloads/trace/trace.h"
 #include "workloads/zoo/registry.h"
 
@@ -126,10 +126,11 @@ void check_trace(const trace::Trace& trace, const trace::Trace& whole, const Par
 
 /// What is not said is the device's.
 HostConfig host_of(HostConfig host, const Hardware& hardware) {
-    const double op = hardware.is_gpu() ? hardware.step.dispatch + hardware.step.launch : 0;
+    const std::optional<HostCosts> costs = hardware.machine().host_costs();
+    const double op = costs ? costs->dispatch + costs->launch : 0;
     if (host.forward_op < 0) host.forward_op = op;
     if (host.backward_op < 0) host.backward_op = op;
-    if (!hardware.is_gpu()) host.collective = 0;
+    if (!costs) host.collective = 0;
     return host;
 }
 
@@ -190,9 +191,9 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
     const bool alone = plan.data_parallel == DataParallel::asynchronous;
     ParallelPlan own = plan;
     if (alone) own.data = 1;
-    Machine whole = machine_of(step, own, host);
+    ManyDevices whole = machine_of(step, own, host);
     find_neighbours(whole, *cluster.network);
-    const Machine machine = how.fold ? fold(whole, *cluster.network) : whole;
+    const ManyDevices machine = how.fold ? fold(whole, *cluster.network) : whole;
     const ManyDevicesResult run = simulate_devices(machine, *cluster.network);
     result.seconds = run.seconds;
     result.work_simulated = run.work_simulated;
@@ -210,11 +211,11 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
         result.stages.push_back(std::move(stage));
     }
     result.bubble /= devices;
-    if (hardware.is_gpu()) {
-        result.capacity = static_cast<double>(hardware.step.memory_bytes) / (1 + hardware.step.fragmentation);
-        result.reserved = static_cast<double>(hardware.step.context_bytes);
+    if (const MemoryRoom room = hardware.machine().memory_room(); room.by_tensor) {
+        result.capacity = room.capacity / (1 + room.fragmentation);
+        result.reserved = room.context;
     }
-    const MatrixPeak peak = matrix_peak(hardware);
+    const MatrixPeak peak = hardware.machine().matrix_peak();
     result.peak_flops = result.devices * peak.flops;
     result.peak = describe(peak);
     result.model_flops = flops_of(whole_trace, plan);

@@ -32,7 +32,7 @@ struct DistributedResult {
     double devices = 0, batch = 0;
     double seconds = 0;      ///< of a step
     double model_flops = 0;  ///< of products (trace::is_product), forward and backward once, all devices
-    double peak_flops = 0;   ///< of all devices: matrix_peak() of each
+    double peak_flops = 0;   ///< of all devices: Machine::matrix_peak() of each
     std::string peak;        ///< of one device, in words
     std::vector<StageResult> stages;    ///< one for each class of devices
     double bubble = 0;                  ///< mean over devices, as a part of the step

@@ -48,7 +48,7 @@ Edges edges_of(const DeviceProgram& program) {
 
 class Simulator {
   public:
-    Simulator(const Machine& machine, const DeviceNetwork& network) : machine_(machine), network_(network) {
+    Simulator(const ManyDevices& machine, const DeviceNetwork& network) : machine_(machine), network_(network) {
         for (const auto& program : machine.programs) edges_.push_back(edges_of(*program));
         result_.spans.resize(machine.devices.size());
         for (std::uint32_t d = 0; d < machine.devices.size(); ++d) {
@@ -110,7 +110,7 @@ class Simulator {
         const Work& work = program(device).work[index];
         Calls& calls = calls_[group];
         const auto member = static_cast<std::size_t>(
-            std::find(members.begin(), members.end(), Machine::Member{device, work.slot}) - members.begin());
+            std::find(members.begin(), members.end(), ManyDevices::Member{device, work.slot}) - members.begin());
         const std::size_t number = calls.made[member]++;
         Call& call = calls.open[number];
         call.start = std::max(call.start, ready);
@@ -202,7 +202,7 @@ class Simulator {
         return a;
     }
 
-    const Machine& machine_;
+    const ManyDevices& machine_;
     const DeviceNetwork& network_;
     std::vector<Edges> edges_;
     std::vector<std::vector<std::uint32_t>> waits_;
@@ -229,13 +229,13 @@ class Numbering {
 
 using GroupLook = std::pair<std::uint32_t, std::vector<std::pair<std::uint32_t, Slot>>>;
 
-std::vector<std::uint32_t> look_of_groups(const Machine& machine, const std::vector<std::uint32_t>& shapes,
+std::vector<std::uint32_t> look_of_groups(const ManyDevices& machine, const std::vector<std::uint32_t>& shapes,
                                           const std::vector<std::uint32_t>& classes) {
     Numbering<GroupLook> number;
     std::vector<std::uint32_t> looks;
     for (std::size_t g = 0; g < machine.groups.size(); ++g) {
         GroupLook look{shapes[g], {}};
-        for (const Machine::Member& member : machine.groups[g].members)
+        for (const ManyDevices::Member& member : machine.groups[g].members)
             look.second.push_back({classes[member.device], member.slot});
         std::sort(look.second.begin(), look.second.end());
         look.second.erase(std::unique(look.second.begin(), look.second.end()), look.second.end());
@@ -250,7 +250,7 @@ std::string name_of(Purpose purpose) {
     return kPurposeNames[static_cast<std::size_t>(purpose)];
 }
 
-std::uint32_t Machine::add_device(std::uint32_t program) {
+std::uint32_t ManyDevices::add_device(std::uint32_t program) {
     Device device;
     device.program = program;
     device.groups.fill(kNoGroup);
@@ -258,7 +258,7 @@ std::uint32_t Machine::add_device(std::uint32_t program) {
     return static_cast<std::uint32_t>(devices.size() - 1);
 }
 
-void Machine::add_group(const std::vector<Member>& members) {
+void ManyDevices::add_group(const std::vector<Member>& members) {
     if (members.size() < 2) return;
     Group group;
     group.members = members;
@@ -270,12 +270,12 @@ void Machine::add_group(const std::vector<Member>& members) {
     groups.push_back(std::move(group));
 }
 
-void find_neighbours(Machine& machine, const DeviceNetwork& network) {
+void find_neighbours(ManyDevices& machine, const DeviceNetwork& network) {
     // Groups by their slots and places; those that touch are joined (union-find over places).
     std::map<std::vector<Slot>, std::vector<std::uint32_t>> kinds;
     for (std::uint32_t g = 0; g < machine.groups.size(); ++g) {
         std::vector<Slot> slots;
-        for (const Machine::Member& member : machine.groups[g].members)
+        for (const ManyDevices::Member& member : machine.groups[g].members)
             if (slots.empty() || slots.back() != member.slot) slots.push_back(member.slot);
         kinds[slots].push_back(g);
     }
@@ -319,14 +319,14 @@ void find_neighbours(Machine& machine, const DeviceNetwork& network) {
     }
 }
 
-Machine fold(const Machine& machine, const DeviceNetwork& network) {
+ManyDevices fold(const ManyDevices& machine, const DeviceNetwork& network) {
     Numbering<std::uint64_t> shape_number;
     std::vector<std::uint32_t> shapes;
-    for (const Machine::Group& group : machine.groups)
+    for (const ManyDevices::Group& group : machine.groups)
         shapes.push_back(
             shape_number(group.devices.shape != 0 ? group.devices.shape : network.shape_of(group.devices)));
     std::vector<std::uint32_t> classes;
-    for (const Machine::Device& device : machine.devices) classes.push_back(device.program);
+    for (const ManyDevices::Device& device : machine.devices) classes.push_back(device.program);
     std::size_t count = 0;
     for (;;) {
         const std::vector<std::uint32_t> looks = look_of_groups(machine, shapes, classes);
@@ -342,7 +342,7 @@ Machine fold(const Machine& machine, const DeviceNetwork& network) {
         if (number.size() == count) break;
         count = number.size();
     }
-    Machine folded;
+    ManyDevices folded;
     folded.programs = machine.programs;
     folded.stands_for.assign(count, 0);
     std::vector<std::uint32_t> representative(count, kNoGroup);
@@ -358,10 +358,10 @@ Machine fold(const Machine& machine, const DeviceNetwork& network) {
         const auto [place, fresh] =
             known.try_emplace(looks[g], static_cast<std::uint32_t>(folded.groups.size()));
         if (!fresh) continue;
-        Machine::Group group;
+        ManyDevices::Group group;
         group.devices = machine.groups[g].devices;
-        for (const Machine::Member& member : machine.groups[g].members) {
-            const Machine::Member image{classes[member.device], member.slot};
+        for (const ManyDevices::Member& member : machine.groups[g].members) {
+            const ManyDevices::Member image{classes[member.device], member.slot};
             if (std::find(group.members.begin(), group.members.end(), image) != group.members.end()) continue;
             group.members.push_back(image);
             folded.devices[image.device].groups[static_cast<std::size_t>(image.slot)] = place->second;
@@ -371,7 +371,7 @@ Machine fold(const Machine& machine, const DeviceNetwork& network) {
     return folded;
 }
 
-ManyDevicesResult simulate_devices(const Machine& machine, const DeviceNetwork& network) {
+ManyDevicesResult simulate_devices(const ManyDevices& machine, const DeviceNetwork& network) {
     return Simulator(machine, network).run();
 }
 

@@ -65,7 +65,7 @@ struct DeviceProgram {
 
 constexpr std::uint32_t kNoGroup = ~std::uint32_t{0};
 
-struct Machine {
+struct ManyDevices {
     struct Device {
         std::uint32_t program = 0;
         std::array<std::uint32_t, kSlots> groups;  ///< by slot, or kNoGroup
@@ -91,12 +91,12 @@ struct Machine {
 /// Tells every group who does the same at the same time and may meet it on a link, and asks the network for
 /// its shape. Groups of the same slots act together where their places (DeviceNetwork::place_of) touch,
 /// messages between two devices where they go from the same place to the same.
-void find_neighbours(Machine& machine, const DeviceNetwork& network);
+void find_neighbours(ManyDevices& machine, const DeviceNetwork& network);
 
 /// The machine with one device for each class of devices that nothing tells apart: classes are refined by
 /// program and by the classes of all whom a device's groups bring it together with, until they no longer
 /// split (colour refinement), groups by what the network says of their shape.
-Machine fold(const Machine& machine, const DeviceNetwork& network);
+ManyDevices fold(const ManyDevices& machine, const DeviceNetwork& network);
 
 struct WorkSpan {
     double start = 0, end = 0;
@@ -121,6 +121,6 @@ struct ManyDevicesResult {
 /// The longest path through everything: work starts when its lane, what it is after and, of collectives, all
 /// members are ready. Throws heddle::Error naming a device when members of a group wait for one another for
 /// ever.
-ManyDevicesResult simulate_devices(const Machine& machine, const DeviceNetwork& network);
+ManyDevicesResult simulate_devices(const ManyDevices& machine, const DeviceNetwork& network);
 
 }  // namespace heddle::sim

@@ -5,6 +5,7 @@
 
 #include "isa/common/error.h"
 #include "sim/gemm/gemm_question.h"
+#include "sim/gpu/gpu_machine.h"
 #include "workloads/parallel/parts.h"
 
 namespace heddle::sim {
@@ -59,7 +60,7 @@ double ClosedForm::product(const Trace& trace, const Op& op) {
     if (op.get(keys::any.compute_type) == "tf32") question.type = trace::ElementType::tf32;
     question.transpose_a = ta;
     question.transpose_b = tb;
-    const models::gpu::GpuConfig& gpu = hardware_.gpu();
+    const models::gpu::GpuConfig& gpu = gpu_config(hardware_);
     try {
         // In a step other work passes between two uses of the same weights.
         const double seconds = candidates(question, gpu, {0, true}).front().estimated_seconds;
@@ -74,7 +75,7 @@ double ClosedForm::product(const Trace& trace, const Op& op) {
 }
 
 OpTime ClosedForm::time_of(const Trace& trace, const Op& op) {
-    const models::gpu::GpuConfig& gpu = hardware_.gpu();
+    const models::gpu::GpuConfig& gpu = gpu_config(hardware_);
     const double launch = gpu.launch.before + gpu.launch.after;
     const double bytes = trace::bytes_moved(trace, op);
     OpTime time;
@@ -103,12 +104,12 @@ OpTime ClosedForm::time_of(const Trace& trace, const Op& op) {
 }
 
 double ClosedForm::streamed(double bytes) const {
-    return hardware_.is_gpu() ? bytes / (config_.memory * hardware_.gpu().hbm.bandwidth)
-                              : bytes / hardware_.tpu().hbm.bandwidth;
+    const Machine& machine = hardware_.machine();
+    return bytes / ((machine.has_closed_form() ? config_.memory : 1) * machine.memory_bandwidth());
 }
 
 std::vector<OpTime> ClosedForm::times_of(const Trace& trace) {
-    if (!hardware_.is_gpu())
+    if (!hardware_.machine().has_closed_form())
         throw Error("the closed form knows GPUs alone", {"--kernels", 0, ""}, "add --kernels simulated");
     const std::set<trace::OpId> free = beside_softmax(trace);
     std::vector<OpTime> times;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/common/parameter.h"
-#include "sim/config/hardware.h"
+#include "sim/machine/hardware.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::sim {
@@ -80,7 +80,7 @@ class Simulated : public OpTimes {
     std::vector<OpTime> times_of(const trace::Trace& trace) override;
     double streamed(double bytes) const override { return ClosedForm(hardware_).streamed(bytes); }
     std::string name() const override {
-        return options_.sample && hardware_.is_gpu() ? "simulated, sampled" : "simulated";
+        return options_.sample && hardware_.machine().can_sample() ? "simulated, sampled" : "simulated";
     }
 
   private:
@@ -88,9 +88,9 @@ class Simulated : public OpTimes {
 
     const Hardware& hardware_;
     SimulatedOptions options_;
-    std::map<std::string, OpTime> known_;  ///< GPU: by content of an op
+    std::map<std::string, OpTime> known_;  ///< by content of an op
     std::map<std::string, std::vector<OpTime>>
-        parts_;  ///< TPU: by content of a part, in the order of its ops
+        parts_;  ///< by content of a part, where ops are fused, in the order of its ops
 };
 
 }  // namespace heddle::sim

@@ -3,8 +3,7 @@
 #include <charconv>
 
 #include "sim/distributed/op_times.h"
-#include "sim/run/gpu_run.h"
-#include "sim/run/tpu_run.h"
+#include "sim/run/simulate.h"
 #include "workloads/fusion/xla.h"
 #include "workloads/parallel/parts.h"
 
@@ -58,16 +57,16 @@ std::size_t place_of(const Op& op) {
 /// Times by place of `ids`. A TPU's programs are fused as XLA does, updates apart from the products that make
 /// gradients: other devices' gradients come in between.
 std::vector<OpTime> Simulated::simulate_ops(const Trace& trace, const std::vector<OpId>& ids) const {
+    const Machine& machine = hardware_.machine();
     SimulateOptions options;
-    options.sample = options_.sample && hardware_.is_gpu();
+    options.sample = options_.sample && machine.can_sample();
     options.cache = options_.cache;
     options.jobs = options_.jobs;
     options.ignore_memory = true;
     Trace some = alone(trace, ids);
-    if (!hardware_.is_gpu()) some = fusion::fuse_as_xla(some, {{}, false});
+    if (machine.usual_fusion() == Fusion::xla) some = fusion::fuse_as_xla(some, {{}, false});
     RunResult result;
-    const std::vector<OpOutcome> outcomes = hardware_.is_gpu() ? run_on_gpu(some, hardware_, options, result)
-                                                               : run_on_tpu(some, hardware_, options, result);
+    const std::vector<OpOutcome> outcomes = run_ops(some, machine, options, result);
     std::vector<OpTime> times(ids.size());
     for (std::size_t i = 0; i < some.ops.size(); ++i) {
         OpTime& time = times.at(place_of(some.ops[i]));
@@ -84,7 +83,7 @@ std::vector<OpTime> Simulated::simulate_ops(const Trace& trace, const std::vecto
 std::vector<OpTime> Simulated::times_of(const Trace& trace) {
     const parallel::PartedStep step = parallel::part_step(trace);
     std::vector<OpTime> times(trace.ops.size());
-    if (!hardware_.is_gpu()) {
+    if (hardware_.machine().usual_fusion() != Fusion::none) {
         // What an op takes depends on what it was fused with: parts are simulated whole, equal ones once.
         for (const Part& part : step.parts) {
             const std::vector<OpId> ids = ops_of(part);

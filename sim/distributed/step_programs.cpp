@@ -379,8 +379,8 @@ DeviceProgram program_of(const TimedStep& step, const ParallelPlan& plan, const 
     return Builder(step, plan, host, stage).run();
 }
 
-Machine machine_of(const TimedStep& step, const ParallelPlan& plan, const HostConfig& host) {
-    Machine machine;
+ManyDevices machine_of(const TimedStep& step, const ParallelPlan& plan, const HostConfig& host) {
+    ManyDevices machine;
     const std::int64_t p = plan.pipeline, d = plan.data, c = plan.context, t = plan.tensor;
     for (std::int64_t stage = 0; stage < p; ++stage) {
         machine.programs.push_back(std::make_shared<DeviceProgram>(program_of(step, plan, host, stage)));
@@ -390,7 +390,7 @@ Machine machine_of(const TimedStep& step, const ParallelPlan& plan, const HostCo
                             std::int64_t tensor) {
         return static_cast<std::uint32_t>(((stage * d + data) * c + context) * t + tensor);
     };
-    using Members = std::vector<Machine::Member>;
+    using Members = std::vector<ManyDevices::Member>;
     for (std::int64_t s = 0; s < p; ++s) {
         for (std::int64_t x = 0; x < c; ++x) {
             for (std::int64_t i = 0; i < d; ++i) {

@@ -60,6 +60,6 @@ DeviceProgram program_of(const TimedStep& step, const parallel::ParallelPlan& pl
 
 /// All devices of the plan. Ranks: tensor changes fastest, then context, data, pipeline (Megatron-LM's order:
 /// tensor groups lie within a node, stages are far apart).
-Machine machine_of(const TimedStep& step, const parallel::ParallelPlan& plan, const HostConfig& host);
+ManyDevices machine_of(const TimedStep& step, const parallel::ParallelPlan& plan, const HostConfig& host);
 
 }  // namespace heddle::sim

@@ -5,6 +5,7 @@
 
 #include "isa/common/error.h"
 #include "isa/common/out_of_memory.h"
+#include "sim/hardware/load_hardware.h"
 
 namespace heddle::explore {
 namespace {
@@ -26,8 +27,8 @@ class Simulator : public Evaluator {
         const sim::Hardware hardware = sim::configure_hardware(text_, settings);
         sim::SimulateOptions options;
         options.jobs = task.jobs;
-        // TPU programs are quick and are always simulated in full.
-        options.sample = task.fidelity == Fidelity::sampled && hardware.is_gpu();
+        // What cannot be sampled is quick, and is always simulated in full.
+        options.sample = task.fidelity == Fidelity::sampled && hardware.machine().can_sample();
         options.fusion = options_.fusion;
         options.graph = options_.graph;
         options.cache = options_.cache;
@@ -51,15 +52,6 @@ class Simulator : public Evaluator {
     std::vector<ExploredWorkload> workloads_;
     SimulationOptions options_;
 };
-
-/// Joules of the whole step: those of its kernels, and what the board draws between them.
-double energy_of(const sim::RunResult& result, const sim::Hardware& hardware) {
-    double joules = 0;
-    for (const auto& [part, amount] : result.energy) joules += amount;
-    const auto& power = hardware.gpu().power;
-    const double between_us = std::max(0.0, result.step_time_us - result.energy_time_us);
-    return joules + (power.constant(hardware.gpu().sm.count) - power.active) * between_us * 1e-6;
-}
 
 }  // namespace
 
@@ -152,8 +144,8 @@ std::map<std::string, double> statistics_of(const sim::RunResult& result, const 
     }
     for (const auto& [resource, part] : result.utilisation) s["utilisation/" + resource] = part;
     for (const auto& [part, joules] : result.energy) s["energy/" + part] = joules;
-    if (!result.energy.empty() && hardware.is_gpu()) {
-        s["energy_j"] = energy_of(result, hardware);
+    if (const auto energy = hardware.machine().energy_of(result); energy && !result.energy.empty()) {
+        s["energy_j"] = *energy;
         if (result.step_time_us > 0) s["mean_power_w"] = s["energy_j"] / (result.step_time_us * 1e-6);
     }
     for (const auto& [resource, throughput] : result.throughputs) s["amount/" + resource] = throughput.amount;

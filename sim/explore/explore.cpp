@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
-#include "sim/run/kernel_cache.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/time/kernel_cache.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::explore {
 namespace {

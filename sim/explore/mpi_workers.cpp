@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "isa/common/limits.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::explore {
 namespace {

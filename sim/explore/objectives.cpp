@@ -45,11 +45,11 @@ std::vector<std::string> words_of(const std::string& list) {
 
 void check_known_of(const Objective& objective, const sim::Hardware& base, const std::string& option) {
     const bool energy = objective.name == "energy" || objective.name == "edp";
-    if (energy && !base.is_gpu())
+    if (energy && !base.machine().power_limit())
         throw Error("`" + objective.name + "` is known of GPUs only: the power of TPUs is not modelled",
                     {option, 0, ""}, "leave it out");
     const bool money = objective.unit.find('$') != std::string::npos;
-    if (money && base.die.price_per_hour <= 0)
+    if (money && base.machine().die.price_per_hour <= 0)
         throw Error("`" + objective.name + "` needs a price, and " + base.name + " has none", {option, 0, ""},
                     "add --set price.hour=2.5, in dollars");
 }

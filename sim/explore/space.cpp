@@ -8,6 +8,7 @@
 #include "isa/common/error.h"
 #include "sim/area/die_area.h"
 #include "sim/config/quantity.h"
+#include "sim/hardware/load_hardware.h"
 
 namespace heddle::explore {
 namespace {
@@ -24,11 +25,11 @@ models::Parameter parameter_of(const std::string& path, sim::Hardware& hardware)
 
 std::map<std::string, double> derived_values(const sim::Hardware& hardware) {
     std::map<std::string, double> values;
-    const sim::DieArea area = sim::die_area(hardware);
+    const sim::DieArea area = hardware.machine().area();
     for (const sim::AreaPart& part : area.parts) values["area." + part.name] = part.mm2;
     values["area.total"] = area.total();
-    if (hardware.is_gpu()) values["power.tdp"] = hardware.gpu().power.limit;
-    values["price.hour"] = hardware.die.price_per_hour;
+    if (const auto limit = hardware.machine().power_limit()) values["power.tdp"] = *limit;
+    values["price.hour"] = hardware.machine().die.price_per_hour;
     return values;
 }
 

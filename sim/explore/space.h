@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/hardware.h"
+#include "sim/machine/hardware.h"
 #include "sim/explore/axis.h"
 #include "sim/explore/exploration.h"
 #include "sim/explore/expression.h"

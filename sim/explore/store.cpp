@@ -16,7 +16,7 @@
 
 #include "isa/common/checked.h"
 #include "isa/common/json_text.h"
-#include "sim/run/processes.h"
+#include "sim/run/workers/processes.h"
 
 namespace heddle::explore {
 namespace {

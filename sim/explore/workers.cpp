@@ -16,8 +16,8 @@
 
 #include "isa/common/activity.h"
 #include "isa/common/limits.h"
-#include "sim/run/pipes.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/pipes.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::explore {
 namespace {

@@ -10,7 +10,7 @@
 #include "isa/common/error.h"
 #include "isa/numerics/counter_random.h"
 #include "isa/numerics/reduction_plan.h"
-#include "sim/run/gpu_session.h"
+#include "sim/gpu/time/gpu_session.h"
 #include "workloads/kernels/gemm_plan.h"
 #include "workloads/reference/elements.h"
 

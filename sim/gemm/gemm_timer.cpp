@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "isa/common/activity.h"
-#include "sim/run/gpu_run.h"
-#include "sim/run/launch_plan.h"
+#include "sim/gpu/gpu_step.h"
+#include "sim/gpu/plan/launch_plan.h"
 
 namespace heddle::sim {
 namespace {

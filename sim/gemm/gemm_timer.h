@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "sim/gemm/gemm_question.h"
-#include "sim/run/gpu_session.h"
-#include "sim/run/kernel_cache.h"
-#include "sim/run/launch_outcome.h"
+#include "sim/gpu/time/gpu_session.h"
+#include "sim/run/time/kernel_cache.h"
+#include "sim/run/time/launch_outcome.h"
 
 namespace heddle::sim {
 

@@ -13,9 +13,9 @@
 #include "models/tpu/tpu.h"
 #include "models/tpu/tpu_result.h"
 #include "sim/gemm/gemm_numerics.h"
-#include "sim/run/tiling_cache.h"
-#include "sim/run/tpu_options.h"
-#include "sim/run/worker_pool.h"
+#include "sim/tpu/tiling_cache.h"
+#include "sim/tpu/tpu_options.h"
+#include "sim/run/workers/worker_pool.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
 

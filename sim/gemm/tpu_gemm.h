@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/tpu/tpu_config.h"
-#include "sim/run/signal_file.h"
+#include "sim/run/time/signal_file.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::sim {

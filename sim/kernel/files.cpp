@@ -9,7 +9,7 @@
 #include "isa/common/error.h"
 #include "isa/common/text_file.h"
 #include "isa/common/whole_file.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::kernel {
 namespace {

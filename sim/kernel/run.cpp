@@ -20,7 +20,7 @@
 #include "sim/kernel/module_source.h"
 #include "sim/kernel/ptxas_registers.h"
 #include "sim/kernel/tensor_map_argument.h"
-#include "sim/run/l2_residency.h"
+#include "sim/gpu/plan/l2_residency.h"
 #include "sim/sass/trace_recorder.h"
 
 namespace heddle::kernel {

@@ -14,7 +14,7 @@
 #include "sim/kernel/compare.h"
 #include "sim/kernel/launch_file.h"
 #include "sim/kernel/line_profile.h"
-#include "sim/run/power_limit.h"
+#include "sim/gpu/settle/power_limit.h"
 
 namespace heddle::kernel {
 

@@ -6,7 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/collective/payload.h"
-#include "sim/run/kernel_cache.h"
+#include "sim/run/time/kernel_cache.h"
 #include "workloads/reference/values.h"
 #include "workloads/trace/training.h"
 

@@ -8,8 +8,8 @@
 
 #include "models/network/schedule.h"
 #include "sim/learning/learning.h"
-#include "sim/run/numerics.h"
-#include "sim/run/training_data.h"
+#include "sim/run/numerics/numerics.h"
+#include "sim/run/numerics/training_data.h"
 
 namespace heddle::sim {
 

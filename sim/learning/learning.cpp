@@ -8,7 +8,7 @@
 #include "sim/collective/payload.h"
 #include "sim/learning/learner.h"
 #include "sim/learning/reference_device.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::sim {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "sim/cluster/cluster.h"
 #include "sim/collective/collective.h"
-#include "sim/config/hardware.h"
+#include "sim/machine/hardware.h"
 #include "sim/learning/round_times.h"
 #include "workloads/parallel/plan.h"
 #include "workloads/trace/trace.h"

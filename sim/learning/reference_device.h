@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "sim/run/numerics.h"
+#include "sim/run/numerics/numerics.h"
 
 namespace heddle::sim {
 

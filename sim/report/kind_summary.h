@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/run/result.h"
+#include "sim/run/assemble/result.h"
 
 namespace heddle::sim {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/run/result.h"
+#include "sim/run/assemble/result.h"
 
 namespace heddle::sim {
 

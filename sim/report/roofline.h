@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/report/chart.h"
-#include "sim/run/result.h"
+#include "sim/run/assemble/result.h"
 
 namespace heddle::sim {
 

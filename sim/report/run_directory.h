@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "sim/run/result.h"
+#include "sim/run/assemble/result.h"
 
 namespace heddle::sim {
 

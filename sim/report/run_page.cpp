@@ -15,7 +15,7 @@
 #include "sim/report/roofline.h"
 #include "sim/report/stall_charts.h"
 #include "sim/report/step_section.h"
-#include "sim/run/power_limit.h"
+#include "sim/gpu/settle/power_limit.h"
 
 namespace heddle::sim {
 namespace {

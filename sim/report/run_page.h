@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/run/result.h"
+#include "sim/run/assemble/result.h"
 
 namespace heddle::sim {
 

@@ -11,7 +11,7 @@
 #include "sim/report/roofline.h"
 #include "sim/report/text_plot.h"
 #include "sim/report/text_table.h"
-#include "sim/run/power_limit.h"
+#include "sim/gpu/settle/power_limit.h"
 
 namespace heddle::sim {
 namespace {

@@ -6,9 +6,11 @@
 #include <chrono>
 
 #include "isa/common/error.h"
-#include "sim/run/gpu_run.h"
-#include "sim/run/step.h"
-#include "sim/run/tpu_run.h"
+#include "sim/run/assemble/assemble.h"
+#include "sim/run/numerics/numerics.h"
+#include "sim/run/planned_step.h"
+#include "sim/run/schedule/step_schedule.h"
+#include "sim/run/time/distinct_work.h"
 #include "workloads/fusion/xla.h"
 #include "workloads/trace/turns.h"
 
@@ -52,7 +54,7 @@ void note_held_turns(const trace::Trace& trace, RunResult& result) {
 }
 
 /// The step after fusion, and a note of what became of it.
-trace::Trace fused_as(Fusion fusion, const trace::Trace& given, bool gpu, std::string& note) {
+trace::Trace fused_as(Fusion fusion, const trace::Trace& given, const Machine& machine, std::string& note) {
     if (fusion == Fusion::none) return given;
     fusion::XlaCount count;
     if (fusion == Fusion::compile) {
@@ -61,7 +63,7 @@ trace::Trace fused_as(Fusion fusion, const trace::Trace& given, bool gpu, std::s
                            count.after, count.dropped);
         return trace;
     }
-    if (gpu)
+    if (machine.usual_fusion() != Fusion::xla)
         throw Error("only TPUs run programs of XLA", {"--fusion", 0, ""},
                     "use compile or none; XLA for GPUs is not modelled");
     trace::Trace trace = fusion::fuse_as_xla(given, {}, &count);
@@ -76,18 +78,6 @@ trace::Trace fused_as(Fusion fusion, const trace::Trace& given, bool gpu, std::s
     return trace;
 }
 
-/// Trains on a TPU with updates apart from the products that make their gradients, so that the gradients can
-/// be compared. The step's time is that of the step with all fused together.
-NumericsResult train_apart(const trace::Trace& given, const Hardware& hardware,
-                           const SimulateOptions& options) {
-    const trace::Trace trace = fusion::fuse_as_xla(given, {{}, false});
-    RunResult apart;
-    SimulateOptions quiet = options;
-    quiet.dump_programs.clear();
-    quiet.signals = {};
-    return train_on_tpu(trace, hardware, options, run_on_tpu(trace, hardware, quiet, apart));
-}
-
 }  // namespace
 
 void check_memory(const trace::Trace& trace, const MemoryRoom& room, double workspace,
@@ -100,32 +90,36 @@ void check_memory(const trace::Trace& trace, const MemoryRoom& room, double work
     result.notes.push_back("does not fit the memory: " + result.memory->sentence());
 }
 
-SharedDevice shared_device(const Hardware& hardware) {
-    return {.launch_latency_us = hardware.gpu().host.latency * 1e6,
-            .peer_flush_us = hardware.step.peer_flush * 1e6,
-            .host_flush_us = hardware.step.host_flush * 1e6,
-            .sms = hardware.gpu().sm.count};
+TrainingPlan training_plan(const SimulateOptions& options, const std::string& device_identity) {
+    return {options.steps, options.data, options.checkpoint, options.resume, device_identity};
+}
+
+std::vector<OpOutcome> run_ops(const trace::Trace& trace, const Machine& machine, const SimulateOptions& options,
+                               RunResult& result) {
+    const std::unique_ptr<PlannedStep> step = machine.plan(trace, options, result);
+    const SignalOptions& signals = options.signals;
+    const std::vector<TraceableKernel> launches = signals.asked() ? step->launches() : std::vector<TraceableKernel>();
+    std::vector<std::size_t> traced;
+    if (signals.asked()) traced = kernels_to_trace(signals, launches);
+    step->time(result);
+    if (signals.asked()) {
+        std::erase_if(traced, [&](std::size_t launch) { return !step->has_run(launch); });
+        if (traced.empty()) throw Error("no program runs for it", {"--trace-kernel", 0, ""}, "name another op");
+        result.signals =
+            trace_kernels(signals, launches, traced, workers_of(options), [&] { return step->traced_device(); });
+    }
+    return step->outcomes(result);
 }
 
 RunResult simulate(const trace::Trace& given, const std::string& workload, const Hardware& hardware,
                    const SimulateOptions& options) {
     const auto start = std::chrono::steady_clock::now();
+    const Machine& machine = hardware.machine();
     given.check();
     std::string fused;
-    const Fusion fusion = options.fusion != Fusion::usual ? options.fusion
-                          : hardware.is_gpu()             ? Fusion::none
-                                                          : Fusion::xla;
-    const trace::Trace trace = fused_as(fusion, given, hardware.is_gpu(), fused);
-    if (options.series.interval != 0 && !hardware.is_gpu())
-        throw Error("only GPUs record series", {"--series", 0, ""}, "leave it out");
-    if (options.sample && !hardware.is_gpu())
-        throw Error("only GPUs are sampled", {"--sample", 0, ""}, "leave it out: TPU programs are quick");
-    if (options.programmatic && !hardware.is_gpu())
-        throw Error("only GPUs have programmatic launches", {"--programmatic-launches", 0, ""},
-                    "leave it out");
-    if (options.graph && !hardware.is_gpu())
-        throw Error("only GPUs have CUDA graphs", {"--graph", 0, ""},
-                    "leave it out: a TPU's step is one program anyway");
+    const Fusion fusion = options.fusion != Fusion::usual ? options.fusion : machine.usual_fusion();
+    const trace::Trace trace = fused_as(fusion, given, machine, fused);
+    machine.refuse_options(options);
     if (options.numerics && std::any_of(trace.ops.begin(), trace.ops.end(),
                                         [](const trace::Op& op) { return trace::turns_of(op) != 1; }))
         throw Error("needs every turn of the step's loops", {"--numerics", 0, ""},
@@ -136,37 +130,22 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
     result.hardware = hardware.name;
     result.hardware_description = hardware.description;
     if (!fused.empty()) result.notes.push_back(fused);
-    std::vector<OpOutcome> outcomes = hardware.is_gpu() ? run_on_gpu(trace, hardware, options, result)
-                                                        : run_on_tpu(trace, hardware, options, result);
-    SharedDevice device;
-    if (hardware.is_gpu()) {
-        const StepConfig& step = hardware.step;
-        const HostCosts costs{step.dispatch * 1e6, step.launch * 1e6, step.graph_launch * 1e6, options.graph};
-        result.recorded_host = add_host_times(trace, costs, outcomes);
+    std::vector<OpOutcome> outcomes = run_ops(trace, machine, options, result);
+    if (const std::optional<HostCosts> costs = machine.host_costs()) {
+        result.recorded_host = add_host_times(trace, *costs, options.graph, outcomes);
         result.graph = options.graph;
-        device = shared_device(hardware);
     }
-    assemble_step(trace, outcomes, result, device);
+    assemble_step(trace, outcomes, schedule_step(trace, outcomes, machine.shared_device()), result);
     note_held_turns(trace, result);
     note_estimates(trace, outcomes, result);
-    if (options.numerics) {
-        Hardware settled = hardware;
-        if (hardware.is_gpu()) {
-            auto& config = std::get<models::gpu::GpuConfig>(settled.device);
-            if (options.graph) config = in_graph(config);
-            config.clock = result.clock_hz;
-        }
-        result.numerics = hardware.is_gpu()       ? train_on_gpu(trace, settled, options, outcomes)
-                          : fusion == Fusion::xla ? train_apart(given, hardware, options)
-                                                  : train_on_tpu(trace, hardware, options, outcomes);
-    }
+    if (options.numerics) result.numerics = machine.train(given, trace, options, outcomes, result);
     result.simulation.wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
 }
 
 std::unique_ptr<TrainingDevice> training_device(const trace::Trace& trace, const Hardware& hardware) {
-    return hardware.is_gpu() ? gpu_training_device(trace, hardware) : tpu_training_device(trace, hardware);
+    return hardware.machine().training_device(trace);
 }
 
 }  // namespace heddle::sim

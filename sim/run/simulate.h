@@ -7,26 +7,20 @@
 #include <vector>
 
 #include "isa/ptx/execution.h"
-#include "sim/config/hardware.h"
-#include "sim/run/beside.h"
-#include "sim/run/result.h"
-#include "sim/run/signal_file.h"
+#include "sim/machine/hardware.h"
+#include "sim/run/assemble/result.h"
+#include "sim/run/op_outcome.h"
+#include "sim/run/time/signal_file.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::sim {
 
-/// Which ops become one before anything is simulated (workloads/fusion).
-enum class Fusion : std::uint8_t {
-    usual,    ///< none on a GPU, xla on a TPU
-    none,     ///< a kernel or program for each op
-    compile,  ///< as torch.compile
-    xla,      ///< as XLA for a TPU
-};
+struct TrainingPlan;
 
 struct SimulateOptions {
     bool numerics = false;          ///< real values, compared with a double-precision reference
     unsigned steps = 1;             ///< training steps with numerics
-    std::string data;               ///< with numerics: what the model learns; sim/run/training_data.h
+    std::string data;               ///< with numerics: what the model learns; sim/run/numerics/training_data.h
     std::string checkpoint;         ///< with numerics: file with the state after the last step; empty: none
     bool resume = false;            ///< begin with that file
     bool tick_every_cycle = false;  ///< slow proof that skipping cycles changed nothing
@@ -56,7 +50,16 @@ struct SimulateOptions {
 RunResult simulate(const trace::Trace& trace, const std::string& workload, const Hardware& hardware,
                    const SimulateOptions& options);
 
-/// What a GPU's hardware file says about work that shares it.
-SharedDevice shared_device(const Hardware& hardware);
+/// The stages of simulate() that know the machine: one outcome for each op of the trace, which nothing fuses. Adds to
+/// `result.simulation` and `result.notes`. Throws as simulate() does.
+std::vector<OpOutcome> run_ops(const trace::Trace& trace, const Machine& machine, const SimulateOptions& options,
+                               RunResult& result);
+
+/// What the options say about training, on a device that `device_identity` names (TrainingPlan).
+TrainingPlan training_plan(const SimulateOptions& options, const std::string& device_identity);
+
+/// Fills in `result.memory`. Throws DoesNotFit as simulate() does. Called by Machine::plan().
+void check_memory(const trace::Trace& trace, const MemoryRoom& room, double workspace,
+                  const SimulateOptions& options, RunResult& result);
 
 }  // namespace heddle::sim

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "sim/report/text_table.h"
-#include "sim/run/series_text.h"
+#include "sim/run/time/series_text.h"
 #include "sim/sass/kernel_name.h"
 
 namespace heddle::sass {

@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <map>
 
-#include "sim/run/power_limit.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/gpu/settle/power_limit.h"
 #include "sim/sass/kernel_name.h"
 
 namespace heddle::sass {
@@ -70,13 +71,13 @@ sim::RunResult run_result(const TraceRun& run, const sim::Hardware& hardware) {
     result.workload = workload_name(run.list);
     result.hardware = hardware.name;
     result.hardware_description = hardware.description;
-    result.clock_hz = hardware.gpu().clock;
-    result.power_limit = hardware.gpu().power.limit;
+    result.clock_hz = sim::gpu_config(hardware).clock;
+    result.power_limit = sim::gpu_config(hardware).power.limit;
     std::map<std::string, sim::OpSummary> groups;
     std::map<std::string, double> seconds_at_ceiling;
     double now_us = 0;
     for (const TraceEntry& entry : run.entries) {
-        sim::KernelResult kernel = kernel_of(entry, hardware.gpu().launch.gap);
+        sim::KernelResult kernel = kernel_of(entry, sim::gpu_config(hardware).launch.gap);
         now_us += kernel.gap_us;
         kernel.start_us = now_us;
         now_us += kernel.time_us;
@@ -107,7 +108,7 @@ sim::RunResult run_result(const TraceRun& run, const sim::Hardware& hardware) {
                      [](const auto& a, const auto& b) { return a.time_us > b.time_us; });
     result.coverage.cycle = result.device_busy_us > 0 ? 1 : 0;
     result.notes = run.notes;
-    const sim::PowerDraw draw = sim::power_draw(hardware.gpu().power, hardware.gpu().sm.count,
+    const sim::PowerDraw draw = sim::power_draw(sim::gpu_config(hardware).power, sim::gpu_config(hardware).sm.count,
                                                 sim::mean_power(result), result.clock_hz);
     if (const std::string excess = describe_excess(draw); !excess.empty()) result.notes.push_back(excess);
     result.simulation.wall_s = run.wall_seconds;

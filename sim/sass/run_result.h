@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "sim/run/result.h"
+#include "sim/run/assemble/result.h"
 #include "sim/sass/run_traces.h"
 
 namespace heddle::sass {

@@ -12,7 +12,8 @@
 
 #include "isa/common/error.h"
 #include "models/gpu/gpu.h"
-#include "sim/run/worker_pool.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/run/workers/worker_pool.h"
 #include "sim/sass/entry_text.h"
 #include "sim/sass/trace_launch.h"
 #include "sim/sass/trace_scan.h"
@@ -206,11 +207,11 @@ bool names_traces(const std::string& path) {
 }
 
 TraceRun run_traces(const std::string& path, const sim::Hardware& hardware, const TraceRunOptions& options) {
-    if (!hardware.is_gpu())
+    if (sim::gpu_machine(hardware) == nullptr)
         throw Error("recorded machine code runs on a GPU, and " + hardware.name + " is none",
                     {"--hardware", 0, ""}, "choose a GPU: heddle hardware lists them");
     const auto start = std::chrono::steady_clock::now();
-    const models::gpu::GpuConfig& config = hardware.gpu();
+    const models::gpu::GpuConfig& config = sim::gpu_config(hardware);
     const std::vector<TracedEvent> events =
         ends_with(path, ".g") ? read_kernel_list(path) : std::vector<TracedEvent>{TracedKernel{path}};
     TraceRun run;

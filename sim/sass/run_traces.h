@@ -13,8 +13,8 @@
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
 #include "models/gpu/series.h"
-#include "sim/config/hardware.h"
-#include "sim/run/result.h"
+#include "sim/machine/hardware.h"
+#include "sim/run/assemble/result.h"
 
 namespace heddle::sass {
 

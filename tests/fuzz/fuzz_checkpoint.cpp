@@ -2,8 +2,8 @@
 // as somebody who means harm would; after another letter the file is these bytes.
 #include "folder.h"
 #include "memory_file.h"
-#include "sim/run/checkpoint.h"
-#include "sim/run/kernel_cache.h"
+#include "sim/run/numerics/checkpoint.h"
+#include "sim/run/time/kernel_cache.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;

@@ -18,7 +18,7 @@ namespace {
 /// By file, relative to the source tree: the headers that it includes by room.
 using Includes = std::map<std::string, std::vector<std::string>>;
 
-/// The first `parts` parts of a path: "sim/run/step.h", 2 -> "sim/run".
+/// The first `parts` parts of a path: "sim/run/assemble/assemble.h", 2 -> "sim/run".
 std::string leading(const std::string& path, unsigned parts) {
     std::size_t end = 0;
     for (; parts != 0; --parts) {
@@ -123,15 +123,15 @@ TEST_CASE("no two folders of rooms include one another") {
 
 TEST_CASE("an include upwards and a circle are noticed") {
     Includes includes{{"isa/ptx/parser.cpp", {"isa/ptx/parser.h", "isa/common/error.h"}},
-                      {"sim/run/step.cpp", {"isa/ptx/parser.h"}},
+                      {"sim/run/assemble/assemble.cpp", {"isa/ptx/parser.h"}},
                       {"sim/cli/run.cpp", {"validation/run/validation.h"}}};
     CHECK(includes_upwards(includes).empty());
     CHECK(circle(includes) == "");
-    includes["models/gpu/sm.cpp"] = {"sim/run/step.h"};
+    includes["models/gpu/sm.cpp"] = {"sim/run/assemble/assemble.h"};
     includes["sim/run/report.cpp"] = {"sim/cli/output.h"};
     includes["isa/common/error.h"] = {"isa/ptx/module.h"};
     CHECK(includes_upwards(includes) ==
-          std::vector<std::string>{"models/gpu/sm.cpp includes sim/run/step.h",
+          std::vector<std::string>{"models/gpu/sm.cpp includes sim/run/assemble/assemble.h",
                                    "sim/run/report.cpp includes sim/cli/output.h"});
     CHECK(circle(includes) == "isa/common -> isa/ptx -> isa/common");
     CHECK(included_by("#include \"isa/common/error.h\"\n#include <vector>\n#include \"near.h\"\n") ==

@@ -9,8 +9,9 @@
 
 #include "isa/common/error.h"
 #include "isa/target/generation.h"
-#include "sim/run/gpu_session.h"
-#include "sim/run/worker_pool.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/gpu/time/gpu_session.h"
+#include "sim/run/workers/worker_pool.h"
 #include "validation/compare/attention_replay.h"
 #include "validation/recorded/csv_table.h"
 
@@ -282,7 +283,7 @@ std::vector<AttentionRow> sample_of(std::vector<AttentionRow> rows, std::size_t 
 
 void time_attention_table(std::vector<AttentionRow>& rows, const sim::Hardware& hardware,
                           const AttentionTableOptions& options) {
-    const models::gpu::GpuConfig& config = hardware.gpu();
+    const models::gpu::GpuConfig& config = sim::gpu_config(hardware);
     if (target::generation_of(config.compute_capability) != target::Generation::hopper)
         throw Error("the recorded kernels are those of Hopper", {"--hardware", 0, ""}, "h100-sxm, h200-sxm");
     for (AttentionRow& row : rows) row.roofline = roofline(row, config);

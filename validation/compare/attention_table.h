@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/hardware.h"
+#include "sim/machine/hardware.h"
 
 namespace heddle::validation {
 

@@ -6,7 +6,8 @@
 #include <random>
 
 #include "isa/common/checked.h"
-#include "sim/run/worker_pool.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/run/workers/worker_pool.h"
 #include "validation/recorded/csv_table.h"
 
 namespace heddle::validation {
@@ -149,7 +150,7 @@ std::vector<GemmRow> sample_of(std::vector<GemmRow> rows, std::size_t count, std
 
 void time_gemm_table(std::vector<GemmRow>& rows, const sim::Hardware& hardware,
                      const GemmTableOptions& options) {
-    const models::gpu::GpuConfig& config = hardware.gpu();
+    const models::gpu::GpuConfig& config = sim::gpu_config(hardware);
     std::vector<Job> jobs;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         GemmRow& row = rows[i];

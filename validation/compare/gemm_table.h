@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/hardware.h"
+#include "sim/machine/hardware.h"
 #include "sim/gemm/gemm_timer.h"
 
 namespace heddle::validation {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/gemm_table.h"
 
 namespace heddle::validation {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/run/simulate.h"
 #include "validation/recorded/row_table.h"
 #include "workloads/trace/trace.h"

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "isa/common/error.h"
+#include "sim/run/schedule/beside.h"
 
 namespace heddle::validation {
 namespace {
@@ -117,7 +118,7 @@ RecordedStep compare_recorded_step(const trace::Trace& trace, const std::string&
     step.clock_hz = result.clock_hz;
     step.notes = result.notes;
     std::map<std::tuple<std::string, std::string, std::string, sim::Fidelity>, StepKernel> groups;
-    const sim::RecordedNeighbours neighbours(trace, sim::shared_device(hardware));
+    const sim::RecordedNeighbours neighbours(trace, hardware.machine().shared_device());
     for (RecordedOp& op : recorded_ops(result)) {
         op.simulated_us = neighbours.time_beside(op.first->op, op.kernels);
         op.beside = !trace.ops[op.first->op].get(keys::any.beside).empty();

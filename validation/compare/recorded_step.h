@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sim/config/hardware.h"
-#include "sim/run/result.h"
+#include "sim/machine/hardware.h"
+#include "sim/run/assemble/result.h"
 #include "sim/run/simulate.h"
 #include "workloads/trace/trace.h"
 

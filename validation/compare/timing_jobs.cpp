@@ -5,7 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/sections/gemm_sweep.h"

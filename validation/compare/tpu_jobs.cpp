@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "isa/common/error.h"
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 
 namespace heddle::validation {

@@ -9,9 +9,10 @@
 
 #include "models/tpu/systolic_gemm.h"
 #include "models/tpu/tpu.h"
-#include "sim/config/hardware.h"
-#include "sim/run/tpu_options.h"
-#include "sim/run/worker_pool.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/tpu/tpu_machine.h"
+#include "sim/tpu/tpu_options.h"
+#include "sim/run/workers/worker_pool.h"
 #include "validation/compare/tpu_jobs.h"
 #include "validation/compare/tpu_v1_applications.h"
 #include "validation/compare/tpu_v1_breakdown.h"
@@ -49,7 +50,7 @@ Comparison compare_v1(const CompareOptions& options) {
     comparison.reference = tpu_v1::paper("tables 1 and 3");
     comparison.fitted = "one latency";
     const auto& apps = tpu_v1::applications();
-    const TpuConfig config = sim::load_hardware("tpu-v1").tpu();
+    const TpuConfig config = sim::tpu_config(sim::load_hardware("tpu-v1"));
     const auto results = run_on_tpu(config, apps.size(), options, [&](Tpu& tpu, std::size_t job) {
         return run_application(tpu, apps[job]);
     });
@@ -87,9 +88,8 @@ Comparison compare_v1_example(const CompareOptions& options) {
     comparison.reference = tpu_v1::paper("section 7");
     const std::pair<const char*, double> cases[] = {{"256", 18}, {"512", 32}};
     for (const auto& [size, published] : cases) {
-        const TpuConfig config = sim::load_hardware("tpu-v1", {std::string("matrix.rows=") + size,
-                                                               std::string("matrix.columns=") + size})
-                                     .tpu();
+        const TpuConfig config = sim::tpu_config(sim::load_hardware("tpu-v1", {std::string("matrix.rows=") + size,
+                                                               std::string("matrix.columns=") + size}));
         tpu_v1::Application app;
         app.name = "600 x 600";
         app.groups = {{{tpu_v1::Layer::Kind::matrix, {64, 600, 600}, {}, 1}}};
@@ -139,7 +139,7 @@ Comparison compare_products(const std::string& hardware, const std::string& sour
     Comparison comparison;
     comparison.title = "Matrix products on a " + hardware;
     comparison.reference = {"publication", source, hardware, "", "", true, hardware, brief};
-    const TpuConfig config = sim::load_hardware(hardware, overrides).tpu();
+    const TpuConfig config = sim::tpu_config(sim::load_hardware(hardware, overrides));
     const auto results = run_on_tpu(config, products.size(), options, [&](Tpu& tpu, std::size_t job) {
         return time_product(tpu, products[job]);
     });

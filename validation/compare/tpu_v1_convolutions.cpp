@@ -5,8 +5,9 @@
 
 #include "isa/common/error.h"
 #include "models/tpu/tpu.h"
-#include "sim/config/hardware.h"
-#include "sim/run/tpu_options.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/tpu/tpu_machine.h"
+#include "sim/tpu/tpu_options.h"
 #include "validation/compare/tpu_jobs.h"
 #include "validation/compare/tpu_v1_breakdown.h"
 #include "workloads/lowering/tpu/common_memory.h"
@@ -104,9 +105,8 @@ Comparison compare_convolutions(const CompareOptions& options) {
     comparison.reference = paper("table 3");
     // The Unified Buffer, beside the array's staging: 256 bytes a cycle in and out (ISCA 2017).
     const models::TpuConfig config =
-        sim::load_hardware("tpu-v1",
-                           {"cmem.size=24 MiB", "cmem.bandwidth=358 GB/s", "cmem.latency=10 cycles"})
-            .tpu();
+        sim::tpu_config(sim::load_hardware("tpu-v1",
+                           {"cmem.size=24 MiB", "cmem.bandwidth=358 GB/s", "cmem.latency=10 cycles"}));
     std::vector<std::pair<const ConvolutionNet*, const ConvolutionLayer*>> jobs;
     for (const ConvolutionNet& net : convolution_nets())
         for (const ConvolutionLayer& layer : net.layers) jobs.emplace_back(&net, &layer);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "isa/common/error.h"
+#include "sim/hardware/load_hardware.h"
 
 namespace heddle::validation {
 namespace {
@@ -36,7 +37,7 @@ class Table {
             host.backward_op = figures.backward_op;
             host.collective = figures.collective;
             const sim::TimedStep step = sim::time_parts(row.trace, row.row.plan, times, host);
-            sim::Machine machine = sim::machine_of(step, row.row.plan, host);
+            sim::ManyDevices machine = sim::machine_of(step, row.row.plan, host);
             sim::find_neighbours(machine, *row.cluster.network);
             machine = sim::fold(machine, *row.cluster.network);
             const double seconds = sim::simulate_devices(machine, *row.cluster.network).seconds;

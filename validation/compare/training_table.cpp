@@ -12,7 +12,8 @@
 #include <tuple>
 
 #include "isa/common/error.h"
-#include "sim/run/worker_pool.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::validation {
 namespace {
@@ -87,8 +88,8 @@ bool fits(const TrainingRow& row, const sim::Hardware& hardware) {
     } none;
     const sim::TimedStep step =
         sim::time_parts(sim::trace_of("gpt2-small", row.options, row.plan), row.plan, none, {});
-    const double room = static_cast<double>(hardware.step.memory_bytes - hardware.step.context_bytes) /
-                        (1 + hardware.step.fragmentation);
+    const sim::MemoryRoom memory = hardware.machine().memory_room();
+    const double room = (memory.capacity - memory.context) / (1 + memory.fragmentation);
     for (std::int64_t stage = 0; stage < row.plan.pipeline; ++stage)
         if (sim::memory_of(step, row.plan, stage).total() > room) return false;
     return true;
@@ -104,7 +105,7 @@ void decide_recomputation(std::vector<TrainingRow>& rows, const std::string& clu
         return;
     }
     const sim::Hardware hardware = sim::load_hardware(sim::cluster_for(cluster, 1).hardware);
-    if (!hardware.is_gpu()) return;
+    if (!hardware.machine().memory_room().by_tensor) return;
     // Of rows that share layers alike, the one with the largest micro-batch needs most.
     std::map<std::tuple<std::string, std::int64_t, std::int64_t>, const TrainingRow*> largest;
     for (const TrainingRow& row : rows) {

@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/tpu/tpu_machine.h"
 #include "validation/compare/kernels.h"
 #include "validation/compare/numerics.h"
 #include "validation/compare/probes.h"
@@ -42,7 +43,7 @@ struct SectionComparison {
 
 /// bf16 and int8 products once more, by the model of a TPU.
 std::vector<Comparison> compare_with_tpu(const RecordedCapture& capture, const CompareOptions& options) {
-    return compare_tpu(capture, sim::load_hardware("tpu-v4").tpu(), options);
+    return compare_tpu(capture, sim::tpu_config(sim::load_hardware("tpu-v4")), options);
 }
 
 const std::vector<SectionComparison>& section_comparisons() {

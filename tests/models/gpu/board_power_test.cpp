@@ -6,7 +6,8 @@
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
 #include "models/gpu/power.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle;
 using namespace heddle::models::gpu;
@@ -37,7 +38,7 @@ KernelResult second_of(const Reading& reading) {
 }
 
 void check_board(const std::string& hardware, double clock, const std::vector<Reading>& readings) {
-    GpuConfig config = sim::load_hardware(hardware).gpu();
+    GpuConfig config = sim::gpu_config(sim::load_hardware(hardware));
     config.clock = clock;
     for (const Reading& reading : readings) {
         INFO(hardware << " at " << reading.gigabytes << " GB/s and " << reading.teraflops << " TFLOP/s");

@@ -3,7 +3,8 @@
 #include <catch2/catch.hpp>
 
 #include "gpu_test_bench.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle;
 using namespace heddle::models::gpu;
@@ -84,7 +85,7 @@ double rate(GpuTestBench& bench, const std::vector<std::string>& patterns) {
 }
 
 void check_table(const std::string& name, Device device) {
-    GpuConfig config = sim::load_hardware(name).gpu();
+    GpuConfig config = sim::gpu_config(sim::load_hardware(name));
     config.sm.count = 2;
     config.l2.partitions = 1;
     config.sm.gpcs = 1;

@@ -4,7 +4,8 @@
 #include <cstring>
 
 #include "gpu_test_bench.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "waiting_kernels.h"
 
 using namespace heddle;
@@ -14,7 +15,7 @@ namespace {
 
 class Preset {
   public:
-    explicit Preset(const std::string& name) : bench_(sim::load_hardware(name).gpu()) {}
+    explicit Preset(const std::string& name) : bench_(sim::gpu_config(sim::load_hardware(name))) {}
 
     void run_all() {
         const unsigned sms = bench_.gpu.config().sm.count;

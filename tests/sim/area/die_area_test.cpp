@@ -5,13 +5,14 @@
 #include <catch2/catch.hpp>
 
 #include "sim/area/technology.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle::sim;
 
 namespace {
 
 double area_of_device(const std::string& name, const std::vector<std::string>& settings = {}) {
-    return die_area(load_hardware(name, settings)).total();
+    return load_hardware(name, settings).machine().area().total();
 }
 
 constexpr double kKib = 1024, kMib = 1024 * 1024;
@@ -75,18 +76,18 @@ TEST_CASE("TPUs keep within the bounds that are published") {
     CHECK(area_of_device("tpu-v3") < 700);
     CHECK(area_of_device("tpu-v4") < 600);
     // Not in the fit: v1's accumulators take 6 %.
-    CHECK(die_area(load_hardware("tpu-v1")).of("accumulators") == Approx(0.06 * 331).epsilon(0.25));
+    CHECK(load_hardware("tpu-v1").machine().area().of("accumulators") == Approx(0.06 * 331).epsilon(0.25));
     // The floorplan of v1 (ISCA 2017, figure 2): of 331 mm2 at most, the buffer takes 29 % and the array 24
     // %.
-    const DieArea v1 = die_area(load_hardware("tpu-v1"));
+    const DieArea v1 = load_hardware("tpu-v1").machine().area();
     CHECK(v1.of("vmem") == Approx(0.29 * 331).epsilon(0.1));
     CHECK(v1.of("matrix") == Approx(0.24 * 331).epsilon(0.1));
 }
 
 TEST_CASE("what is added takes area, and only that") {
     const double base = area_of_device("h100-sxm");
-    const DieArea parts = die_area(load_hardware("h100-sxm")),
-                  wide = die_area(load_hardware("h100-sxm", {"hbm.stacks=10"}));
+    const DieArea parts = load_hardware("h100-sxm").machine().area(),
+                  wide = load_hardware("h100-sxm", {"hbm.stacks=10"}).machine().area();
     CHECK(wide.total() - base == Approx(6 * silicon().hbm_interface));
     CHECK(wide.of("l2") == parts.of("l2"));
     // Twice the tensor cores: their own area again.
@@ -94,10 +95,10 @@ TEST_CASE("what is added takes area, and only that") {
               base ==
           Approx(parts.of("tensor")));
     // SRAM shrinks with its bit cell: 0.027 um2 in N7, 0.021 in N5.
-    CHECK(die_area(load_hardware("h100-sxm", {"die.process=7nm"})).of("l2") ==
+    CHECK(load_hardware("h100-sxm", {"die.process=7nm"}).machine().area().of("l2") ==
           Approx(parts.of("l2") * 27 / 21));
     // Memory interfaces do not shrink.
-    CHECK(die_area(load_hardware("h100-sxm", {"die.process=7nm"})).of("memory") == parts.of("memory"));
+    CHECK(load_hardware("h100-sxm", {"die.process=7nm"}).machine().area().of("memory") == parts.of("memory"));
 }
 
 TEST_CASE("every density says where it comes from") {
@@ -111,7 +112,7 @@ TEST_CASE("every density says where it comes from") {
 TEST_CASE("what is built and switched off is told, with the area that it takes") {
     // NVIDIA's H100 whitepaper: the full GH100 has 144 SMs, 60 MB of L2 and six stacks; the H100 SXM has 132,
     // 50, 5.
-    const DieArea h100 = die_area(load_hardware("h100-sxm"));
+    const DieArea h100 = load_hardware("h100-sxm").machine().area();
     REQUIRE(h100.spare_units.size() == 3);
     CHECK(h100.spare_units[0].of == "SMs");
     CHECK(h100.spare_units[0].built == 144);
@@ -134,11 +135,11 @@ TEST_CASE("what is built and switched off is told, with the area that it takes")
 TEST_CASE("a die of which everything is enabled has nothing spare, and more enabled is less spare") {
     const std::vector<std::string> whole{"die.sms_enabled=100%", "die.l2_enabled=100%",
                                          "die.stacks_enabled=100%"};
-    const DieArea all = die_area(load_hardware("h100-sxm", whole));
+    const DieArea all = load_hardware("h100-sxm", whole).machine().area();
     CHECK(all.spare() == 0);
     CHECK(all.spare_units.empty());
-    CHECK(die_area(load_hardware("rtx-a6000")).spare() == 0);
+    CHECK(load_hardware("rtx-a6000").machine().area().spare() == 0);
     // What works takes the same area, whatever is spare beside it.
-    const DieArea usual = die_area(load_hardware("h100-sxm"));
+    const DieArea usual = load_hardware("h100-sxm").machine().area();
     CHECK(usual.total() - usual.spare() == Approx(all.total()).epsilon(1e-9));
 }

@@ -1,7 +1,9 @@
 // The hardware that Heddle ships, against the figures that its makers publish, and whole descriptions read
 // from files.
-#include "sim/config/hardware.h"
-#include "sim/config/peak.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/machine/peak.h"
+#include "sim/tpu/tpu_machine.h"
 
 #include <unistd.h>
 
@@ -17,7 +19,12 @@ using heddle::Error;
 using heddle::sim::describe_parameters;
 using heddle::sim::hardware_names;
 using heddle::sim::load_hardware;
-using heddle::sim::matrix_peak;
+using heddle::sim::gpu_config;
+using heddle::sim::gpu_kind;
+using heddle::sim::gpu_machine;
+using heddle::sim::tpu_config;
+using heddle::sim::tpu_kind;
+using heddle::sim::tpu_machine;
 using heddle::sim::MatrixPeak;
 using heddle::sim::ParameterDescription;
 
@@ -70,8 +77,8 @@ TEST_CASE("GPU peaks are those of the datasheets") {
     for (const Case& test : cases) {
         CAPTURE(test.name);
         const auto hardware = load_hardware(test.name);
-        REQUIRE(hardware.is_gpu());
-        const auto& gpu = hardware.gpu();
+        REQUIRE(gpu_machine(hardware) != nullptr);
+        const auto& gpu = gpu_config(hardware);
         CHECK(2 * gpu.tensor.f16 * gpu.sm.count * test.tensor_clock / 1e12 ==
               Approx(test.f16_tflops).epsilon(0.002));
         const double lanes = 4 * 32 / gpu.pipelines[heddle::ptx::Operation::fp32].issue_interval();
@@ -96,11 +103,11 @@ TEST_CASE("TPU peaks are those of the maker") {
     for (const Case& test : cases) {
         CAPTURE(test.name);
         const auto hardware = load_hardware(test.name);
-        REQUIRE_FALSE(hardware.is_gpu());
-        const auto& tpu = hardware.tpu();
+        REQUIRE(tpu_machine(hardware) != nullptr);
+        const auto& tpu = tpu_config(hardware);
         const double macs = tpu.cores * tpu.matrix.per_core * tpu.matrix.rows * tpu.matrix.columns;
         CHECK(2 * macs * tpu.clock_hertz / 1e12 == Approx(test.bf16_tflops).epsilon(0.005));
-        const MatrixPeak peak = matrix_peak(hardware);
+        const MatrixPeak peak = hardware.machine().matrix_peak();
         CHECK(peak.flops == 2 * macs * tpu.clock_hertz);
         CHECK(peak.sustained == peak.flops);
         CHECK_THAT(describe(peak), !Catch::Contains("sustain"));
@@ -113,18 +120,18 @@ TEST_CASE("TPU peaks are those of the maker") {
 
 TEST_CASE("the peak of which shares are told is the published one, and says what is sustained of it") {
     // Google Cloud TPU documentation: 918 TFLOP/s of bf16 on a v6e; its products sustain 786.
-    const MatrixPeak v6e = matrix_peak(load_hardware("tpu-v6e"));
+    const MatrixPeak v6e = load_hardware("tpu-v6e").machine().matrix_peak();
     CHECK(v6e.flops / 1e12 == Approx(918).epsilon(0.005));
     CHECK(v6e.clock == 1.75e9);
     CHECK(v6e.sustained == Approx(v6e.flops * 1.5 / 1.75));
     CHECK(describe(v6e) == "917.5 TFLOP/s, dense bf16 at 1750 MHz, of which products sustain 786.4 at 1500 MHz");
     // NVIDIA's H100 datasheet has 989.4 at 1830 MHz; the board's highest clock is 1980.
-    const MatrixPeak h100 = matrix_peak(load_hardware("h100-sxm"));
+    const MatrixPeak h100 = load_hardware("h100-sxm").machine().matrix_peak();
     CHECK(h100.flops / 1e12 == Approx(989.4 * 1980 / 1830).epsilon(0.002));
     CHECK(describe(h100) == "1071 TFLOP/s, dense bf16 at 1980 MHz");
     // Another clock is another peak; of a TPU whose products sustain theirs, too.
-    CHECK(matrix_peak(load_hardware("h100-sxm", {"clock=990MHz"})).flops == Approx(h100.flops / 2));
-    CHECK(matrix_peak(load_hardware("tpu-v5e", {"clock=750MHz"})).flops / 1e12 == Approx(98.5).epsilon(0.005));
+    CHECK(load_hardware("h100-sxm", {"clock=990MHz"}).machine().matrix_peak().flops == Approx(h100.flops / 2));
+    CHECK(load_hardware("tpu-v5e", {"clock=750MHz"}).machine().matrix_peak().flops / 1e12 == Approx(98.5).epsilon(0.005));
 }
 
 TEST_CASE("the presets say what the models' defaults say") {
@@ -133,15 +140,11 @@ TEST_CASE("the presets say what the models' defaults say") {
     // SparseCores, which a TPU has when its file says so; that a TPU's arrays refuse some numbers.
     const std::set<std::string> exceptions{"tensor.macs_per_cycle.f64", "sm.gpc_sizes", "sparse.cores",
                                            "matrix.numbers"};
-    heddle::sim::Hardware defaults;
     for (const std::string name : {"h100-sxm", "tpu-v3"}) {
         const auto preset = load_hardware(name);
-        if (preset.is_gpu()) {
-            defaults.device = heddle::models::gpu::GpuConfig();
-        } else {
-            defaults.device = heddle::models::TpuConfig();
-            defaults.die = preset.die;  // one struct for both kinds, with the H100's values
-        }
+        heddle::sim::Hardware defaults((preset.kind == "gpu" ? gpu_kind() : tpu_kind()).make(name));
+        // One struct for both kinds, with the H100's values.
+        if (preset.kind == "tpu") defaults.machine().die = preset.machine().die;
         const auto expected = describe_parameters(defaults), found = describe_parameters(preset);
         REQUIRE(expected.size() == found.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
@@ -159,9 +162,9 @@ TEST_CASE("a derived device differs where it says so") {
         << "extends: h100-sxm\ndescription: an H100 that never was\nsm.count: 144  # source: a wish\n";
     const auto derived = load_hardware(file, {"clock=1.5 GHz"});
     std::filesystem::remove(file);
-    CHECK(derived.gpu().sm.count == 144);
-    CHECK(derived.gpu().clock == 1.5e9);
-    CHECK(derived.gpu().l2.bytes == 50u << 20);
+    CHECK(gpu_config(derived).sm.count == 144);
+    CHECK(gpu_config(derived).clock == 1.5e9);
+    CHECK(gpu_config(derived).l2.bytes == 50u << 20);
     CHECK(derived.kind == "gpu");
     CHECK(derived.origins.at("clock").source == "command line");
     CHECK(derived.origins.at("sm.count").source == "source: a wish");
@@ -192,11 +195,11 @@ TEST_CASE("impossible machines are refused where the value stands") {
 }
 
 TEST_CASE("sizes of GPCs must be those of the machine") {
-    const std::vector<std::uint32_t> sizes = load_hardware("h100-sxm").gpu().sm.gpc_sizes;
+    const std::vector<std::uint32_t> sizes = gpu_config(load_hardware("h100-sxm")).sm.gpc_sizes;
     CHECK(sizes.size() == 8);
     CHECK(std::accumulate(sizes.begin(), sizes.end(), 0u) == 132);
     // Other SMs than the file's are dealt evenly until somebody says more.
-    CHECK(load_hardware("h100-sxm", {"sm.count=144"}).gpu().sm.gpc_sizes.empty());
+    CHECK(gpu_config(load_hardware("h100-sxm", {"sm.count=144"})).sm.gpc_sizes.empty());
     const std::string all = "sm.gpc_sizes=[16, 16, 16, 16, 16, 18, 18, 16]";
     CHECK(value_of(load_hardware("h100-sxm", {all}), "sm.gpc_sizes") == all.substr(all.find('[')));
     CHECK(value_of(load_hardware("v100-sxm"), "sm.gpc_sizes") == "even");
@@ -236,7 +239,7 @@ TEST_CASE("HEDDLE_HARDWARE_PATH adds devices") {
     const auto names = hardware_names();
     CHECK(std::count(names.begin(), names.end(), "mine") == 1);
     CHECK(std::count(names.begin(), names.end(), "h100-sxm") == 1);
-    CHECK(load_hardware("mine").gpu().sm.count == 132);
+    CHECK(gpu_config(load_hardware("mine")).sm.count == 132);
     unsetenv("HEDDLE_HARDWARE_PATH");
     std::filesystem::remove_all(folder);
 }

@@ -6,7 +6,8 @@
 
 #include "isa/common/error.h"
 #include "models/gpu/occupancy.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 #if __has_include(<cuda_occupancy.h>)
 #include <cuda_occupancy.h>
@@ -56,7 +57,7 @@ std::optional<cudaOccResult> calculated(const cudaOccDeviceProp& properties, uns
 TEST_CASE("occupancy equals NVIDIA's calculator") {
     std::size_t compared = 0;
     for (const char* name : {"h100-sxm", "a100-sxm", "v100-sxm", "rtx-a6000"}) {
-        const models::gpu::GpuConfig gpu = sim::load_hardware(name).gpu();
+        const models::gpu::GpuConfig gpu = sim::gpu_config(sim::load_hardware(name));
         const cudaOccDeviceProp properties = properties_of(gpu);
         for (unsigned threads = 1; threads <= 1024; threads += threads < 32 ? 31 : 32) {
             for (unsigned registers = 16; registers <= 255; registers += 7) {

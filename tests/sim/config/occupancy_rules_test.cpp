@@ -5,7 +5,8 @@
 
 #include "isa/common/error.h"
 #include "models/gpu/occupancy.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle;
 
@@ -47,7 +48,7 @@ std::uint64_t blocks_of(const Specification& gpu, std::uint64_t threads, std::ui
 TEST_CASE("occupancy follows the rules and limits of the CUDA programming guide") {
     std::size_t compared = 0, refused = 0;
     for (const Specification& row : kTable) {
-        const models::gpu::GpuConfig gpu = sim::load_hardware(row.hardware).gpu();
+        const models::gpu::GpuConfig gpu = sim::gpu_config(sim::load_hardware(row.hardware));
         CAPTURE(row.hardware);
         CHECK(gpu.sm.ctas == row.blocks);
         CHECK(gpu.sm.warps == row.warps);

@@ -136,9 +136,9 @@ TEST_CASE("Folding finds the roles and changes nothing") {
         plan.schedule = schedule;
         if (schedule == PipelineSchedule::interleaved) plan.chunks = 2;
         const TimedStep step = equal_parts(16, plan, 1000, 0.5);
-        Machine machine = machine_of(step, plan, {});
+        ManyDevices machine = machine_of(step, plan, {});
         find_neighbours(machine, network);
-        const Machine folded = fold(machine, network);
+        const ManyDevices folded = fold(machine, network);
         // Every device, and every group's messages by themselves.
         const ManyDevicesResult whole = simulate_devices(machine, ClusterNetwork(cluster, false));
         const ManyDevicesResult once = simulate_devices(folded, network);
@@ -161,14 +161,14 @@ TEST_CASE("A device that differs is not folded with the others") {
     ParallelPlan plan;
     plan.data = 8;
     const TimedStep step = equal_parts(2, plan, 1000);
-    Machine machine = machine_of(step, plan, {});
+    ManyDevices machine = machine_of(step, plan, {});
     const IdealNetwork network(1e-3, 1e6);
     CHECK(fold(machine, network).devices.size() == 1);
     auto slow = std::make_shared<DeviceProgram>(*machine.programs[0]);
     slow->work[0].seconds *= 2;
     machine.programs.push_back(slow);
     machine.devices[5].program = 1;
-    const Machine folded = fold(machine, network);
+    const ManyDevices folded = fold(machine, network);
     CHECK(folded.devices.size() == 2);
     CHECK(simulate_devices(folded, network).seconds == simulate_devices(machine, network).seconds);
 }

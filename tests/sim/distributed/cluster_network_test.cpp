@@ -69,9 +69,9 @@ TEST_CASE("Neighbours are found by kind and place") {
     TimedStep step;
     step.parts.resize(2);
     step.chunks = {{0, 1}, {1, 2}};
-    Machine machine = machine_of(step, plan, {});
+    ManyDevices machine = machine_of(step, plan, {});
     find_neighbours(machine, ClusterNetwork(plain(4, 4)));
-    for (const Machine::Group& group : machine.groups) {
+    for (const ManyDevices::Group& group : machine.groups) {
         const std::size_t together = group.devices.together ? group.devices.together->size() : 1;
         switch (group.members.front().slot) {
             case Slot::tensor:  // two in a node

@@ -4,6 +4,7 @@
 
 #include "isa/common/error.h"
 #include "sim/distributed/distributed_step.h"
+#include "sim/hardware/load_hardware.h"
 #include "workloads/parallel/parts.h"
 #include "workloads/zoo/network.h"
 #include "workloads/zoo/registry.h"
@@ -155,8 +156,8 @@ TEST_CASE("Gradients of experts are summed among those who hold the same experts
                 sent += bytes_sent(work.kind, work.bytes, work.slot == Slot::expert_data ? 2 : 8);
         CHECK(sent == Approx((zero == 3 ? 3 : 2) * 2 * (1e5 * 7 / 8 + 9e5 / 2)));
     }
-    const Machine machine = machine_of(step, plan, {});
-    for (const Machine::Group& group : machine.groups)
+    const ManyDevices machine = machine_of(step, plan, {});
+    for (const ManyDevices::Group& group : machine.groups)
         if (group.members.front().slot == Slot::expert_data) CHECK(group.members.size() == 2);
 }
 

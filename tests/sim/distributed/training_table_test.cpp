@@ -1,4 +1,5 @@
 // Recorded training steps: tables are read by their headings, and published rows hold.
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/training_table.h"
 
 #include <unistd.h>

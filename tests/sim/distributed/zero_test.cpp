@@ -100,7 +100,7 @@ TEST_CASE("FSDP: without prefetch every gather is waited for, with it the first 
     }
     // The limit: never more parts than prefetch + 1, though the network were quick.
     plan.prefetch = 1;
-    const Machine machine = machine_of(step, plan, {});
+    const ManyDevices machine = machine_of(step, plan, {});
     const ManyDevicesResult run = simulate_devices(machine, IdealNetwork(0, 1e12));
     const std::vector<Work>& work = machine.programs[0]->work;
     std::vector<double> gathers, passes;

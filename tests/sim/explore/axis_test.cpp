@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle::explore;
 

@@ -9,7 +9,8 @@
 #include "isa/common/error.h"
 #include "sim/explore/evaluator.h"
 #include "sim/explore/workers.h"
-#include "sim/run/worker_pool.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/run/workers/worker_pool.h"
 
 using namespace heddle::explore;
 

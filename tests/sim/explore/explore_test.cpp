@@ -13,6 +13,7 @@
 
 #include "isa/common/error.h"
 #include "sim/explore/export.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle::explore;
 namespace fs = std::filesystem;

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "isa/common/error.h"
+#include "sim/gpu/gpu_machine.h"
 
 using namespace heddle::explore;
 
@@ -50,10 +51,10 @@ TEST_CASE("linked parameters follow, in the order given") {
     CHECK(design.settings ==
           std::vector<std::string>{"hbm.stacks=4", "hbm.bandwidth=2.68 TB/s", "price.hour=4.68"});
     const heddle::sim::Hardware hardware = space.hardware_of(design.settings);
-    CHECK(hardware.gpu().hbm.bandwidth == 2.68e12);
-    CHECK(hardware.die.price_per_hour == Approx(4.68));
+    CHECK(heddle::sim::gpu_config(hardware).hbm.bandwidth == 2.68e12);
+    CHECK(hardware.machine().die.price_per_hour == Approx(4.68));
     // Five stacks of 670 GB/s are the H100's own 3.35 TB/s.
-    CHECK(space.hardware_of(space.design({1}).settings).gpu().hbm.bandwidth == 3.35e12);
+    CHECK(heddle::sim::gpu_config(space.hardware_of(space.design({1}).settings)).hbm.bandwidth == 3.35e12);
 }
 
 TEST_CASE("constraints on parameters and on what follows from them") {

@@ -4,8 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
-#include "sim/run/worker_pool.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/run/workers/worker_pool.h"
 
 using namespace heddle;
 using namespace heddle::sim;
@@ -29,7 +30,7 @@ class Numerics : public JobRunner {
 GemmNumerics numerics_of(const Hardware& hardware, const GemmQuestion& question, unsigned choice = 0) {
     GemmNumerics result;
     run_jobs(
-        1, 1, [&] { return std::make_unique<Numerics>(hardware.gpu(), question, choice); },
+        1, 1, [&] { return std::make_unique<Numerics>(gpu_config(hardware), question, choice); },
         [&](std::size_t, const std::string& text) { result = gemm_numerics_from_text(text); });
     return result;
 }
@@ -71,7 +72,7 @@ TEST_CASE(
 TEST_CASE("Slices of K and quantised operands are computed too") {
     const Hardware h100 = load_hardware("h100-sxm");
     const GemmQuestion deep{8, 64, 4096};
-    REQUIRE(candidates(deep, h100.gpu(), {}).front().splits > 1);
+    REQUIRE(candidates(deep, gpu_config(h100), {}).front().splits > 1);
     CHECK(numerics_of(h100, deep).passed());
     GemmQuestion fp8{40, 64, 272, trace::ElementType::e4m3};
     fp8.quantise = true;

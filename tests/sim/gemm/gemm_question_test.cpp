@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle;
 using namespace heddle::sim;
@@ -13,7 +14,7 @@ namespace {
 
 kernels::GemmChoice forced(const GemmQuestion& question, const std::string& name) {
     const Hardware h100 = load_hardware("h100-sxm");
-    return forced_choice(question, h100.gpu(), {}, name);
+    return forced_choice(question, gpu_config(h100), {}, name);
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ TEST_CASE("A recorded kernel's name gives tile, stages, cluster and slices of K"
     // Before Hopper k of a stage and stages too, where they fit.
     const Hardware a100 = load_hardware("a100-sxm");
     const auto ampere = [&](const char* name) {
-        return forced_choice({1024, 1024, 4096}, a100.gpu(), {}, name).tile;
+        return forced_choice({1024, 1024, 4096}, gpu_config(a100), {}, name).tile;
     };
     const kernels::GemmTile deep = ampere("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_32x6_tn");
     CHECK(deep.m == 64);
@@ -83,29 +84,29 @@ TEST_CASE("Types of GEMM questions") {
     for (const char* type : {"fp8", "e5m2", "tf32", "i8", "bf16"}) {
         GemmQuestion question{256, 512, 1024, gemm_type_from_name(type)};
         CAPTURE(type);
-        const kernels::GemmChoice choice = candidates(question, h100.gpu(), {}).front();
+        const kernels::GemmChoice choice = candidates(question, gpu_config(h100), {}).front();
         REQUIRE(choice.wgmma);
         CHECK(choice.tile.k * trace::bytes_of(question.type) == 128);
-        CHECK(gemm_program(question, h100.gpu(), choice).launches.size() == (choice.splits > 1 ? 2 : 1));
+        CHECK(gemm_program(question, gpu_config(h100), choice).launches.size() == (choice.splits > 1 ? 2 : 1));
     }
-    CHECK_THROWS_AS(check({256, 512, 1024, trace::ElementType::e4m3}, a100.gpu()), Error);
+    CHECK_THROWS_AS(check({256, 512, 1024, trace::ElementType::e4m3}, gpu_config(a100)), Error);
     // wgmma reads 8-bit floats only along k: what lies otherwise is transposed first.
     const GemmQuestion across{256, 512, 1024, trace::ElementType::e4m3, true, false};
-    CHECK(gemm_program(across, h100.gpu(), candidates(across, h100.gpu(), {}).front()).launches.size() == 3);
+    CHECK(gemm_program(across, gpu_config(h100), candidates(across, gpu_config(h100), {}).front()).launches.size() == 3);
     // Integers and tf32 have mma.sync on Ampere; f64 is multiplied on the tensor cores of both.
     for (const char* type : {"tf32", "i8", "f64"}) {
         const GemmQuestion question{256, 512, 1024, gemm_type_from_name(type)};
-        CHECK(candidates(question, a100.gpu(), {}).front().tensor_cores);
+        CHECK(candidates(question, gpu_config(a100), {}).front().tensor_cores);
     }
-    CHECK(candidates({256, 512, 1024, trace::ElementType::f64}, h100.gpu(), {}).front().tensor_cores);
-    CHECK_FALSE(candidates({256, 512, 1024, trace::ElementType::f32}, a100.gpu(), {}).front().tensor_cores);
+    CHECK(candidates({256, 512, 1024, trace::ElementType::f64}, gpu_config(h100), {}).front().tensor_cores);
+    CHECK_FALSE(candidates({256, 512, 1024, trace::ElementType::f32}, gpu_config(a100), {}).front().tensor_cores);
     GemmQuestion several{64, 64, 128};
     several.batch = 96;
     CHECK(name_of(several) == "64x64x128 bf16 nt, batch of 96");
     CHECK(work_of(several).batch == 96);
     several.batch = 0;
-    CHECK_THROWS_AS(check(several, h100.gpu()), Error);
+    CHECK_THROWS_AS(check(several, gpu_config(h100)), Error);
     GemmQuestion quantised{256, 512, 1024, trace::ElementType::bf16};
     quantised.quantise = true;
-    CHECK_THROWS_AS(check(quantised, h100.gpu()), Error);
+    CHECK_THROWS_AS(check(quantised, gpu_config(h100)), Error);
 }

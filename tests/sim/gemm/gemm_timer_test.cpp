@@ -8,9 +8,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sim/config/hardware.h"
-#include "sim/run/kernel_cache.h"
-#include "sim/run/worker_pool.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/run/time/kernel_cache.h"
+#include "sim/run/workers/worker_pool.h"
 
 using namespace heddle;
 using namespace heddle::sim;
@@ -37,7 +38,7 @@ std::vector<GemmAnswer> times_of(const std::vector<GemmQuestion>& questions, boo
     const Hardware h100 = load_hardware("h100-sxm");
     std::vector<GemmAnswer> answers(questions.size());
     run_jobs(
-        questions.size(), workers, [&] { return std::make_unique<Timing>(h100.gpu(), questions, cache); },
+        questions.size(), workers, [&] { return std::make_unique<Timing>(gpu_config(h100), questions, cache); },
         [&](std::size_t job, const std::string& text) { answers[job] = gemm_answer_from_text(text); });
     return answers;
 }
@@ -101,8 +102,8 @@ TEST_CASE("What a quantisation takes grows once L2 no longer keeps what it reads
         GemmQuestion question{r.m, r.n, r.k, trace::ElementType::e4m3};
         question.quantise = true;
         const kernels::GemmSurroundings surroundings{5, true};
-        const double estimated = candidates(question, h100.gpu(), surroundings).front().estimated_seconds +
-                                 quantise_estimate(question, h100.gpu(), surroundings);
+        const double estimated = candidates(question, gpu_config(h100), surroundings).front().estimated_seconds +
+                                 quantise_estimate(question, gpu_config(h100), surroundings);
         CHECK(estimated * 1e6 == Approx(r.microseconds).epsilon(0.09));
     }
 }

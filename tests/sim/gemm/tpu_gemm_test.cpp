@@ -6,7 +6,8 @@
 #include <tuple>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/tpu/tpu_machine.h"
 
 using namespace heddle;
 using sim::TpuGemmQuestion;
@@ -22,7 +23,7 @@ TpuGemmQuestion question(std::uint32_t m, std::uint32_t n, std::uint32_t k, cons
 
 sim::TpuGemmAnswer ask(const TpuGemmQuestion& q, const std::string& hardware,
                        const std::vector<std::string>& overrides = {}, bool numerics = false) {
-    const models::TpuConfig config = sim::load_hardware(hardware, overrides).tpu();
+    const models::TpuConfig config = sim::tpu_config(sim::load_hardware(hardware, overrides));
     sim::check(q, config);
     return time_tpu_gemm(q, config, numerics);
 }
@@ -48,7 +49,7 @@ TEST_CASE("every number format computes on every TPU that multiplies it") {
     const std::vector<std::string> integers{"i8", "i16", "8x16", "i16xi8"};
     for (const std::string hardware :
          {"tpu-v1", "tpu-v2", "tpu-v3", "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e"}) {
-        const models::TpuConfig config = sim::load_hardware(hardware).tpu();
+        const models::TpuConfig config = sim::tpu_config(sim::load_hardware(hardware));
         for (const bool whole : {false, true}) {
             for (const std::string& type : whole ? integers : floats) {
                 CAPTURE(hardware, type);
@@ -111,7 +112,7 @@ TEST_CASE("questions that no TPU can answer say why") {
           std::string::npos);
     CHECK(problem([] { sim::tpu_gemm_types_from_name("i8xbf16"); }).find("integers by floats") !=
           std::string::npos);
-    const models::TpuConfig v1 = sim::load_hardware("tpu-v1").tpu();
+    const models::TpuConfig v1 = sim::tpu_config(sim::load_hardware("tpu-v1"));
     CHECK(problem([&] { sim::check(question(8, 8, 8, "bf16"), v1); }).find("multiply integers only") !=
           std::string::npos);
     CHECK(problem([&] { sim::check(question(0, 8, 8, "i8"), v1); }).find("out of range") !=

@@ -1,4 +1,5 @@
 // Several workers learn: what is the same as on one device, what differs, and when.
+#include "sim/hardware/load_hardware.h"
 #include "sim/learning/learning.h"
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 
 #include "isa/common/error.h"
 #include "sim/learning/learning_report.h"
-#include "sim/run/numerics.h"
-#include "sim/run/training_data.h"
+#include "sim/run/numerics/numerics.h"
+#include "sim/run/numerics/training_data.h"
 #include "support/folder.h"
 #include "workloads/reference/values.h"
 #include "workloads/trace/training.h"

@@ -1,7 +1,7 @@
 // A small run for the tests of the reports: two matmuls, one elementwise op, one estimated and recorded op.
 #pragma once
 
-#include "sim/run/result.h"
+#include "sim/run/assemble/result.h"
 
 namespace heddle::sim {
 

@@ -1,5 +1,5 @@
 // Kernels beside collectives: by hand, and as others recorded them.
-#include "sim/run/beside.h"
+#include "sim/run/schedule/beside.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,9 +7,9 @@
 #include <map>
 #include <tuple>
 
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/run/simulate.h"
-#include "sim/run/step.h"
+#include "sim/run/assemble/assemble.h"
 #include "workloads/importers/open_trace.h"
 #include "workloads/trace_files/data.h"
 
@@ -109,7 +109,7 @@ TEST_CASE("recorded kernels end as much later beside collectives as the model sa
     if (!path) return;
     const trace::Trace trace = importers::open_trace(*path);
     const Hardware hardware = load_hardware("a100-sxm-40gb", {});
-    const RecordedNeighbours neighbours(trace, shared_device(hardware));
+    const RecordedNeighbours neighbours(trace, hardware.machine().shared_device());
     // Of kernels that are the same: the recorded times alone, and beside collectives.
     std::map<std::tuple<std::string, std::string>, std::vector<trace::OpId>> alike;
     for (trace::OpId id = 0; id < trace.ops.size(); ++id) {

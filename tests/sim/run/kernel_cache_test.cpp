@@ -1,4 +1,4 @@
-#include "sim/run/kernel_cache.h"
+#include "sim/run/time/kernel_cache.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "isa/common/activity.h"
-#include "sim/run/unclaimed_jobs.h"
+#include "sim/run/time/unclaimed_jobs.h"
 
 using namespace heddle::sim;
 

@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "sim/run/step.h"
-#include "sim/run/streams.h"
+#include "sim/run/assemble/assemble.h"
+#include "sim/run/schedule/streams.h"
 #include "workloads/trace/turns.h"
 
 using namespace heddle;
@@ -125,7 +125,8 @@ TEST_CASE("amounts, counts and coverage of a step count every turn") {
     one.bound_by = "x";
     outcome.kernels.push_back(one);
     RunResult result;
-    assemble_step(trace, std::vector<OpOutcome>(4, outcome), result);
+    const std::vector<OpOutcome> outcomes(4, outcome);
+    assemble_step(trace, outcomes, schedule_step(trace, outcomes), result);
     const double launches = 2 + 1e6 + 3e6;
     CHECK(result.step_time_us == Approx(3 * launches));
     CHECK(result.device_busy_us == Approx(2 * launches));

@@ -1,4 +1,6 @@
 // Whole runs: a small model on each device, with values beside the double-precision reference.
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/run/simulate.h"
 
 #include <unistd.h>
@@ -184,7 +186,7 @@ TEST_CASE("programmatic launches begin beside the launch before and wait for its
     REQUIRE(result.kernels.size() == plain.kernels.size());
     CHECK(result.numerics->device_loss == plain.numerics->device_loss);
 
-    const models::gpu::GpuConfig config = load_hardware("h100-sxm").gpu();
+    const models::gpu::GpuConfig config = gpu_config(load_hardware("h100-sxm"));
     const auto cycles_in = [&](double seconds) { return std::llround(seconds * result.clock_hz); };
     const auto before = cycles_in(config.launch.before), after = cycles_in(config.launch.after);
     CHECK(result.kernels.front().overlap_cycles == 0);

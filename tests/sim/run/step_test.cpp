@@ -1,4 +1,4 @@
-#include "sim/run/step.h"
+#include "sim/run/assemble/assemble.h"
 
 #include <catch2/catch.hpp>
 
@@ -34,6 +34,10 @@ OpOutcome outcome(double time_us, Fidelity fidelity, double gap_us = 0) {
     return result;
 }
 
+void assemble(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result) {
+    assemble_step(trace, outcomes, schedule_step(trace, outcomes), result);
+}
+
 }  // namespace
 
 TEST_CASE("times, gaps, coverage and measured totals add up") {
@@ -43,7 +47,7 @@ TEST_CASE("times, gaps, coverage and measured totals add up") {
                                     outcome(50, Fidelity::cycle, 1)};
     outcomes[2].kernels.push_back(outcome(5, Fidelity::cycle, 1).kernels[0]);
     RunResult result;
-    assemble_step(trace, outcomes, result);
+    assemble(trace, outcomes, result);
     CHECK(result.device_busy_us == 83);
     CHECK(result.launch_gap_us == 4);
     CHECK(result.step_time_us == 87);
@@ -70,7 +74,7 @@ TEST_CASE("one op without a recorded time leaves no measured total") {
     add_product(trace, 10.0);
     add_product(trace, std::nullopt);
     RunResult result;
-    assemble_step(trace, {outcome(8, Fidelity::cycle), outcome(8, Fidelity::cycle)}, result);
+    assemble(trace, {outcome(8, Fidelity::cycle), outcome(8, Fidelity::cycle)}, result);
     CHECK_FALSE(result.measured_total_us.has_value());
     REQUIRE(result.ops.size() == 1);
     CHECK_FALSE(result.ops[0].measured_us.has_value());
@@ -86,7 +90,7 @@ TEST_CASE("communication is apart and says where its time is from") {
     RunResult result;
     const OpOutcome collective = communication_outcome(trace.ops[0], result);
     REQUIRE(result.notes.size() == 1);
-    assemble_step(trace, {collective, outcome(8, Fidelity::cycle)}, result);
+    assemble(trace, {collective, outcome(8, Fidelity::cycle)}, result);
     CHECK(result.communication_us == 40);
     CHECK(result.device_busy_us == 8);
     CHECK(result.step_time_us == 48);
@@ -97,27 +101,27 @@ TEST_CASE("communication is apart and says where its time is from") {
 TEST_CASE("tiny kernels wait for the host, a graph does not, and recorded times count where there are any") {
     trace::Trace trace;
     for (int i = 0; i < 100; ++i) add_product(trace, std::nullopt);
-    const auto run = [&](const HostCosts& costs) {
+    const auto run = [&](bool graph) {
         std::vector<OpOutcome> outcomes(100, outcome(2, Fidelity::cycle, 1));
         RunResult result;
-        result.recorded_host = add_host_times(trace, costs, outcomes);
-        assemble_step(trace, outcomes, result, {.launch_latency_us = 1.5});
+        result.recorded_host = add_host_times(trace, {5e-6, 2e-6, 10e-6}, graph, outcomes);
+        assemble_step(trace, outcomes, schedule_step(trace, outcomes, {.launch_latency_us = 1.5}), result);
         return result;
     };
     // Host: 7 us for each op. The device starts the last 1.5 + 1 us after its launch.
-    const RunResult eager = run({5, 2, 10, false});
+    const RunResult eager = run(false);
     CHECK(eager.step_time_us == Approx(100 * 7 + 1.5 + 1 + 2));
     CHECK(eager.division.kernels_us == Approx(200));
     CHECK(eager.division.gaps_us == Approx(100));
     CHECK(eager.division.host_us == Approx(7 + 1.5 + 99 * (7 - 3)));
     CHECK(eager.kernels[50].launched_us == Approx(51 * 7));
     // One call, then kernel after kernel.
-    const RunResult graph = run({5, 2, 10, true});
+    const RunResult graph = run(true);
     CHECK(graph.step_time_us == Approx(10 + 1.5 + 100 * 3));
     CHECK(graph.division.host_us == Approx(11.5));
     // Recorded: 1 us each, less than the kernels take; nothing declared is added.
     for (trace::Op& op : trace.ops) op.host_us = 1.0;
-    const RunResult recorded = run({5, 2, 10, false});
+    const RunResult recorded = run(false);
     CHECK(recorded.recorded_host);
     CHECK(recorded.step_time_us == Approx(1 + 1.5 + 100 * 3));
 }
@@ -136,7 +140,7 @@ TEST_CASE("a collective on a stream of its own hides behind kernels that do not 
     trace.ops[3].dependencies = {1};
     RunResult result;
     const OpOutcome collective = communication_outcome(trace.ops[1], result);
-    assemble_step(
+    assemble(
         trace,
         {outcome(10, Fidelity::cycle), collective, outcome(30, Fidelity::cycle), outcome(5, Fidelity::cycle)},
         result);

@@ -1,5 +1,5 @@
 // Schedules worked out by hand, and what must hold of any.
-#include "sim/run/streams.h"
+#include "sim/run/schedule/streams.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

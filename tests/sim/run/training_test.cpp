@@ -6,10 +6,11 @@
 #include <fstream>
 
 #include "isa/common/error.h"
-#include "sim/run/checkpoint.h"
-#include "sim/run/kernel_cache.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/run/numerics/checkpoint.h"
+#include "sim/run/time/kernel_cache.h"
 #include "sim/run/simulate.h"
-#include "sim/run/training_data.h"
+#include "sim/run/numerics/training_data.h"
 #include "support/folder.h"
 #include "workloads/zoo/gpt.h"
 #include "workloads/zoo/mlp.h"

@@ -1,4 +1,4 @@
-#include "sim/run/worker_pool.h"
+#include "sim/run/workers/worker_pool.h"
 
 #include <unistd.h>
 

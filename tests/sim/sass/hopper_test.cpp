@@ -2,7 +2,8 @@
 // wait for each other by what the trace says.
 #include <catch2/catch.hpp>
 
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "trace_text.h"
 
 using namespace heddle;
@@ -65,7 +66,7 @@ Run run_of(models::gpu::Gpu& gpu, const std::string& text) {
 
 TEST_CASE("A tensor copy of a trace of version 6 is made, and its mbarrier is waited for") {
     const sim::Hardware hardware = sim::load_hardware("h100-sxm");
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     const Run small = run_of(gpu, pipeline(8, 8 * 128)), large = run_of(gpu, pipeline(256, 256 * 128));
     for (const Run* const run : {&small, &large}) {
         CHECK(run->forced == 0);
@@ -82,7 +83,7 @@ TEST_CASE("A tensor copy of a trace of version 6 is made, and its mbarrier is wa
 
 TEST_CASE("Both lines of an LDGSTS, as tracers write them, are one instruction") {
     const sim::Hardware hardware = sim::load_hardware("a100-sxm");
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     const std::string shared = "ffffffff 0 LDGSTS.E.BYPASS.128 2 R4 R2 16 1 0x400 16 0";
     const std::string global = "ffffffff 0 LDGSTS.E.BYPASS.128 2 R4 R2 16 1 0x7fb0fc400000 16 0";
     const auto traced = [&](const std::vector<std::string>& copies) {

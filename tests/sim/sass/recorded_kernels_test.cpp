@@ -3,7 +3,8 @@
 #include <filesystem>
 
 #include "models/gpu/gpu.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/sass/run_traces.h"
 #include "sim/sass/trace_launch.h"
 #include "workloads/sass_traces/line_source.h"
@@ -47,7 +48,7 @@ TEST_CASE("All kernels of a recorded training step run to the end, and every ins
     const std::string folder = recorded("nn_onestep/traces");
     if (!is_there(folder)) return;
     const sim::Hardware hardware = sim::load_hardware("a100-sxm");
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     unsigned kernels = 0;
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -78,7 +79,7 @@ TEST_CASE("A recorded vector addition moves what its code says") {
     const std::string path = recorded("vectoradd_sm80/kernel-1.traceg.xz");
     if (!is_there(path)) return;
     const sim::Hardware hardware = sim::load_hardware("a100-sxm");
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     TraceLaunch launch{TraceReader(path), path};
     const models::gpu::KernelResult result = gpu.run(launch, {});
     // 50,000 elements of 4 bytes: two arrays are read and one is written, 8 elements to a sector.
@@ -106,7 +107,7 @@ TEST_CASE("Lists run on workers, with copies in between, and workers change noth
     CHECK(copies.entries[0].kind == TraceEntry::Kind::host_to_device);
     CHECK(copies.entries[0].copied_bytes == 200000);
     CHECK(copies.entries[0].seconds ==
-          Approx(hardware.gpu().host.latency + 200000 / hardware.gpu().host.bandwidth));
+          Approx(sim::gpu_config(hardware).host.latency + 200000 / sim::gpu_config(hardware).host.bandwidth));
     // The copies left the kernel's input in L2.
     CHECK(copies.entries[2].dram_read_bytes == 0);
     const TraceRun alone = run_traces(recorded("vectoradd_sm80/kernel-1.traceg.xz"), hardware, options);

@@ -11,7 +11,8 @@
 #include "isa/common/error.h"
 #include "models/gpu/gpu.h"
 #include "models/gpu/ptx_source.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/sass/copy_text.h"
 #include "sim/sass/trace_launch.h"
 #include "sim/sass/trace_recorder.h"
@@ -118,7 +119,7 @@ void check_same_traffic(const Twice& runs) {
 
 TEST_CASE("Recorded kernels of an A100 take the same time when they are run from their traces") {
     const sim::Hardware hardware = sim::load_hardware("a100-sxm", {"constant_cache.enabled=false"});
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     for (const kernels::LibraryKernel& kernel :
          {benchmarks::copy(1 << 18), benchmarks::softmax(512, 1024), benchmarks::gemm_simt(256, 256, 128),
           benchmarks::gemm_mma(256, 256, 256)}) {
@@ -131,7 +132,7 @@ TEST_CASE("Recorded kernels of an A100 take the same time when they are run from
 
 TEST_CASE("Pairs of floats are as many operations in machine code as in PTX, and take as long") {
     const sim::Hardware hardware = sim::load_hardware("h100-sxm", {"constant_cache.enabled=false"});
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     const Twice runs = record_and_run(gpu, pairs_of_floats());
     INFO(runs.recorded.cycles << " cycles, from the trace " << runs.again.cycles);
     const auto fp32 = static_cast<std::size_t>(ptx::Pipeline::fp32);
@@ -145,7 +146,7 @@ TEST_CASE("Pairs of floats are as many operations in machine code as in PTX, and
 
 TEST_CASE("Products of warpgroups, tensor copies and mbarriers of a Hopper kernel run from its trace") {
     const sim::Hardware hardware = sim::load_hardware("h100-sxm", {"constant_cache.enabled=false"});
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     const Twice runs = record_and_run(gpu, benchmarks::gemm_wgmma(512, 512, 512));
     INFO(runs.recorded.cycles << " cycles, from the trace " << runs.again.cycles);
     CHECK(runs.again.tensor_macs == runs.recorded.tensor_macs);
@@ -192,7 +193,7 @@ TEST_CASE("Accesses of no lane keep their width and one address of 0, as tracers
     // store of width 0.
     const Folder folder;
     const sim::Hardware hardware = sim::load_hardware("a100-sxm", {"constant_cache.enabled=false"});
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     const benchmarks::PreparedLaunch prepared(masked_accesses(), ptx::Mode::timing);
     models::gpu::PtxSource source(prepared.context());
     const std::string path = (folder / "kernel-1.traceg").string();

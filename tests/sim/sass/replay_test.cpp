@@ -3,7 +3,8 @@
 
 #include "isa/common/error.h"
 #include "models/gpu/gpu.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "trace_text.h"
 
 using namespace heddle;
@@ -14,7 +15,7 @@ namespace {
 
 const models::gpu::GpuConfig& a100() {
     static const sim::Hardware hardware = sim::load_hardware("a100-sxm");
-    return hardware.gpu();
+    return sim::gpu_config(hardware);
 }
 
 std::vector<std::string> repeat(const std::string& instruction, unsigned times) {

@@ -1,5 +1,6 @@
 // The simulator as a device: values against host arithmetic, time against `heddle kernel` and the hardware
 // file.
+#include "sim/gpu/gpu_machine.h"
 #include "validation/capture/simulator/simulator_device.h"
 
 #include <sys/wait.h>
@@ -12,7 +13,7 @@
 #include <sstream>
 
 #include "isa/ptx/tensor_map.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/kernel/launch_file.h"
 #include "sim/kernel/run.h"
 
@@ -104,7 +105,7 @@ double reported_seconds(const std::string& path) {
         double seconds = -1;
         try {
             kernel::RunOptions options;
-            options.device = sim::load_hardware("h100-sxm").gpu();
+            options.device = sim::gpu_config(sim::load_hardware("h100-sxm"));
             seconds = kernel::run(kernel::read_launch_file(path), options).launches.front().timing.seconds;
         } catch (...) {
         }
@@ -223,7 +224,7 @@ TEST_CASE("time is that of heddle kernel, and shorter when the operands lie in L
     };
     const double cold = time(true).front(), warm = time(false).front();
     // A graph's node begins sooner after the one before than a kernel of the stream.
-    const auto config = sim::load_hardware("h100-sxm").gpu();
+    const auto config = sim::gpu_config(sim::load_hardware("h100-sxm"));
     CHECK(cold ==
           Approx(reported - 1e6 * (config.launch.before - config.launch.graph_before)).epsilon(1e-12));
     CHECK(warm < cold);
@@ -238,7 +239,7 @@ TEST_CASE("time is that of heddle kernel, and shorter when the operands lie in L
 TEST_CASE("a kernel that reads the clock sees the cycles of the hardware file") {
     const auto device = make_simulator_device();
     const unsigned latency =
-        sim::load_hardware("h100-sxm").gpu().pipelines[heddle::ptx::Operation::fp32].latency;
+        sim::gpu_config(sim::load_hardware("h100-sxm")).pipelines[heddle::ptx::Operation::fp32].latency;
     REQUIRE(latency == 4);
     const std::uint64_t shorter = chain_cycles(*device, 64), longer = chain_cycles(*device, 192);
     CHECK(longer - shorter == 128 * latency);
@@ -261,7 +262,7 @@ TEST_CASE("the global timer counts nanoseconds") {
     for (std::size_t at = nanoseconds.find("%clock64"); at != std::string::npos;
          at = nanoseconds.find("%clock64"))
         nanoseconds.replace(at, 8, "%globaltimer");
-    const double clock = sim::load_hardware("h100-sxm").gpu().clock;
+    const double clock = sim::gpu_config(sim::load_hardware("h100-sxm")).clock;
     CHECK(elapsed(cycles) >= 8000);  // 2000 dependent sums of four cycles, and the misses of so long a code
     CHECK(elapsed(nanoseconds) == Approx(elapsed(cycles) / clock * 1e9).margin(20));
 }

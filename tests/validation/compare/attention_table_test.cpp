@@ -9,7 +9,7 @@
 #include <set>
 
 #include "isa/common/error.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle::validation;
 

@@ -1,3 +1,4 @@
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/gemm_table.h"
 
 #include <unistd.h>

@@ -13,8 +13,9 @@
 
 #include "isa/ptx/parser.h"
 #include "models/gpu/gpu.h"
-#include "sim/config/hardware.h"
-#include "sim/run/worker_pool.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/run/workers/worker_pool.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/capture/simulator/simulator_device.h"
 #include "workloads/kernels/library.h"
@@ -116,7 +117,7 @@ class StepRunner : public sim::JobRunner {
   public:
     explicit StepRunner(const std::string& hardware)
         : hardware_(hardware),
-          config_(sim::load_hardware(hardware).gpu()),
+          config_(sim::gpu_config(sim::load_hardware(hardware))),
           benchmarks_(capture::microbenchmarks()) {}
 
     std::string run(std::size_t job) override {
@@ -157,7 +158,7 @@ class StepRunner : public sim::JobRunner {
 /// All kernels of the library on one machine, whose stall table explains what a kernel waits for.
 class LibraryRunner : public sim::JobRunner {
   public:
-    explicit LibraryRunner(const std::string& hardware) : gpu_("gpu", sim::load_hardware(hardware).gpu()) {}
+    explicit LibraryRunner(const std::string& hardware) : gpu_("gpu", sim::gpu_config(sim::load_hardware(hardware))) {}
 
     std::string run(std::size_t job) override {
         const models::gpu::KernelResult result = run_sample(gpu_, samples()[job]);

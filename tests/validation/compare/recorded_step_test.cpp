@@ -1,3 +1,4 @@
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/recorded_step.h"
 
 #include <catch2/catch.hpp>

@@ -1,12 +1,13 @@
 // The TPU models against published figures: every bar of `heddle validate tpu`, and the rebuilt applications
 // against the paper's own description of them.
+#include "sim/tpu/tpu_machine.h"
 #include "validation/compare/tpu_timing.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
 #include "models/tpu/tpu.h"
-#include "sim/config/hardware.h"
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/tpu_v1_applications.h"
 #include "validation/compare/tpu_v1_convolutions.h"
 
@@ -90,7 +91,7 @@ TEST_CASE("CNN0 and CNN1 as convolution ops multiply what table 1 says, and near
 }
 
 TEST_CASE("all time of TPU v1's matrix unit is accounted for") {
-    models::Tpu tpu("tpu", sim::load_hardware("tpu-v1").tpu());
+    models::Tpu tpu("tpu", sim::tpu_config(sim::load_hardware("tpu-v1")));
     tpu::Memory memory;
     const tpu_v1::Application& mlp = tpu_v1::applications()[1];
     const models::TpuResult result = tpu.run(program_of(mlp, tpu.config(), memory), memory);

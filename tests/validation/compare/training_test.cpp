@@ -1,6 +1,7 @@
 // Section `training` on the simulator, and its comparison. The same numbers come by three ways that share
 // little: `heddle simulate --numerics` (the GPU model runs the lowered step), the double-precision reference
 // (no kernels at all), and plans of matrix products evaluated without PTX.
+#include "sim/hardware/load_hardware.h"
 #include "validation/compare/training.h"
 
 #include <bit>

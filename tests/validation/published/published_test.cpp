@@ -7,7 +7,8 @@
 #include <set>
 #include <string>
 
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/published/microbenchmarks.h"
 
@@ -24,7 +25,7 @@ TEST_CASE("every published figure can be run on the preset of its device") {
             return benchmark.id == measurement.benchmark;
         });
         REQUIRE(known != benchmarks.end());
-        CHECK(known->runs_on(sim::load_hardware(measurement.hardware).gpu().compute_capability));
+        CHECK(known->runs_on(sim::gpu_config(sim::load_hardware(measurement.hardware)).compute_capability));
         CHECK(measurement.low > 0);
         CHECK(measurement.low <= measurement.high);
         CHECK_FALSE(measurement.source.empty());

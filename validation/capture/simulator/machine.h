@@ -12,8 +12,9 @@
 #include "models/gpu/gpu.h"
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
-#include "sim/config/hardware.h"
-#include "sim/run/l2_residency.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/machine/hardware.h"
+#include "sim/gpu/plan/l2_residency.h"
 #include "validation/capture/device.h"
 
 namespace heddle::capture {
@@ -38,7 +39,7 @@ class Machine {
     explicit Machine(sim::Hardware hardware);
 
     const sim::Hardware& hardware() const { return hardware_; }
-    const models::gpu::GpuConfig& config() const { return hardware_.gpu(); }
+    const models::gpu::GpuConfig& config() const { return sim::gpu_config(hardware_); }
     ptx::GlobalMemory& memory() { return memory_; }
 
     std::uint64_t allocate(const std::string& name, std::uint64_t bytes);

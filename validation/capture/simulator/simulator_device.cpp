@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "isa/ptx/tensor_map.h"
+#include "sim/hardware/load_hardware.h"
 #include "validation/capture/simulator/machine.h"
 #include "validation/capture/simulator/simulator_blas.h"
 
@@ -144,7 +145,7 @@ class SimulatorDevice : public Device {
 
 std::unique_ptr<Device> make_simulator_device(const std::string& hardware, bool checked) {
     sim::Hardware loaded = sim::load_hardware(hardware);
-    if (!loaded.is_gpu())
+    if (sim::gpu_machine(loaded) == nullptr)
         throw Error(loaded.name + " is a " + loaded.kind + ", a capture needs a GPU", {loaded.files.front()},
                     "choose h100-sxm, or list others with heddle hardware list");
     return std::make_unique<SimulatorDevice>(std::move(loaded), checked);

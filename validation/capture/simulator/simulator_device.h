@@ -4,7 +4,7 @@
 // Values come from the functional machine (isa/ptx). Time comes from the GPU model (models/gpu): that of
 // time(), and the cycles that a kernel reads itself from %clock, %clock64 or %globaltimer; launches of such
 // kernels run on the model with their values. L2 is as earlier launches left it, at the grain of whole
-// buffers (sim/run/l2_residency.h). A number is simulated once and reported for every repetition: nothing
+// buffers (sim/gpu/plan/l2_residency.h). A number is simulated once and reported for every repetition: nothing
 // here varies.
 #pragma once
 

@@ -4,7 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "../trace_text.h"
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle;
 using namespace heddle::sass::test;
@@ -67,13 +68,13 @@ std::vector<std::string> samples() {
 
 TEST_CASE("Samples of all kinds of instructions run") {
     const sim::Hardware hardware = sim::load_hardware("h100-sxm");
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     for (const std::string& text : samples()) CHECK(run_all(gpu, text, 1000000) == Outcome::ran);
 }
 
 TEST_CASE("Damaged traces are refused or run to an end, none hangs") {
     const sim::Hardware hardware = sim::load_hardware("h100-sxm");
-    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    models::gpu::Gpu gpu("gpu", sim::gpu_config(hardware));
     const std::vector<std::string> texts = samples();
     std::mt19937 random(20240811);
     unsigned ran = 0, refused = 0;

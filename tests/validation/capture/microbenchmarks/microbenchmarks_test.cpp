@@ -10,7 +10,8 @@
 #include <set>
 #include <vector>
 
-#include "sim/config/hardware.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/capture/simulator/simulator_device.h"
 
@@ -58,7 +59,7 @@ TEST_CASE("every micro-benchmark has a name of its own and PTX for the device it
 }
 
 TEST_CASE("latencies and rates of instructions are those of the hardware file") {
-    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const models::gpu::GpuConfig config = sim::gpu_config(sim::load_hardware("h100-sxm"));
     const auto device = make_simulator_device("h100-sxm");
     const auto latency = [&](const std::string& name, double cycles) {
         INFO(name);
@@ -94,7 +95,7 @@ TEST_CASE("latencies and rates of instructions are those of the hardware file") 
 }
 
 TEST_CASE("tensor cores reach the rates of the hardware file") {
-    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const models::gpu::GpuConfig config = sim::gpu_config(sim::load_hardware("h100-sxm"));
     const auto device = make_simulator_device("h100-sxm");
     const auto rate = [&](const std::string& id, double macs) {
         INFO(id);
@@ -113,7 +114,7 @@ TEST_CASE("tensor cores reach the rates of the hardware file") {
 }
 
 TEST_CASE("latencies of memory are those of the hardware file, and of the chip that it describes") {
-    const models::gpu::GpuConfig config = sim::load_hardware("h800-pcie").gpu();
+    const models::gpu::GpuConfig config = sim::gpu_config(sim::load_hardware("h800-pcie"));
     const auto device = make_simulator_device("h800-pcie");
     CHECK(measure(*device, "latency/shared").value == Approx(config.shared.latency).margin(0.05));
     CHECK(measure(*device, "latency/l1").value == Approx(config.l1.latency).margin(0.1));
@@ -133,7 +134,7 @@ TEST_CASE("latencies of memory are those of the hardware file, and of the chip t
 }
 
 TEST_CASE("bandwidths are those of the hardware file") {
-    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const models::gpu::GpuConfig config = sim::gpu_config(sim::load_hardware("h100-sxm"));
     const auto device = make_simulator_device("h100-sxm");
     const double wavefront = config.load_store.wavefront_bytes;
     CHECK(measure(*device, "bandwidth/sm/shared_load").value == Approx(wavefront).epsilon(0.01));
@@ -155,7 +156,7 @@ TEST_CASE("bandwidths are those of the hardware file") {
 }
 
 TEST_CASE("what is written to a buffer larger than L2 goes to DRAM") {
-    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const models::gpu::GpuConfig config = sim::gpu_config(sim::load_hardware("h100-sxm"));
     const auto device = make_simulator_device("h100-sxm");
     const double written = measure(*device, "bandwidth/gpu/write/1024MiB").value;
     CHECK(written < 1.03 * config.hbm.bandwidth / 1e9);  // both runs leave something behind in L2
@@ -163,7 +164,7 @@ TEST_CASE("what is written to a buffer larger than L2 goes to DRAM") {
 }
 
 TEST_CASE("copies by the bulk engine reach what the levels give") {
-    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const models::gpu::GpuConfig config = sim::gpu_config(sim::load_hardware("h100-sxm"));
     const auto device = make_simulator_device("h100-sxm");
     // One copy under way per SM: its bytes in one latency.
     const double bytes = 1024, sms = config.sm.count;

@@ -1,0 +1,46 @@
+// The kind "tpu": matrix units, vector unit, on-chip memory and HBM (models/tpu), which run one program for a step.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/tpu/tpu_config.h"
+#include "sim/machine/hardware.h"
+#include "sim/machine/kinds.h"
+
+namespace heddle::sim {
+
+class TpuMachine final : public Machine {
+  public:
+    std::unique_ptr<Machine> clone() const override { return std::make_unique<TpuMachine>(*this); }
+    std::string noun() const override { return "TPU"; }
+    void describe(models::ParameterList& list) override;
+    std::optional<MachineProblem> problem() const override;
+
+    MatrixPeak matrix_peak() const override;
+    double memory_bandwidth() const override { return config.hbm.bandwidth; }
+    MemoryRoom memory_room() const override;
+    DieArea area() const override;
+
+    Fusion usual_fusion() const override { return Fusion::xla; }
+    void refuse_options(const SimulateOptions& options) const override;
+    SharedDevice shared_device() const override;
+
+    std::unique_ptr<PlannedStep> plan(const trace::Trace& trace, const SimulateOptions& options,
+                                      RunResult& result) const override;
+    NumericsResult train(const trace::Trace& given, const trace::Trace& trace, const SimulateOptions& options,
+                         const std::vector<OpOutcome>& outcomes, const RunResult& result) const override;
+    std::unique_ptr<TrainingDevice> training_device(const trace::Trace& trace) const override;
+
+    models::TpuConfig config;
+};
+
+MachineKind tpu_kind();
+
+/// nullptr where the device is no TPU.
+const TpuMachine* tpu_machine(const Hardware& hardware);
+/// Throws heddle::Error about `option` ("`h100-sxm` is a GPU") with `remedy` where the device is no TPU.
+const models::TpuConfig& tpu_config(const Hardware& hardware, const std::string& remedy = "choose a TPU",
+                                    const std::string& option = "--hardware");
+
+}  // namespace heddle::sim
