@@ -241,6 +241,8 @@ class LoadedKernel {
     std::uint32_t parameter_bytes() const;
     /// Byte offset, size and type of each parameter, in order.
     std::span<const Parameter> parameters() const;
+    /// Initial values of the module's .const variables, each at its Variable::offset.
+    std::span<const std::byte> constants() const;
     /// Its values may depend on time: it reads %clock, %clock64 or %globaltimer.
     bool reads_clock() const;
     /// Instructions whose values must be computed in timing mode, of all instructions.
@@ -290,6 +292,9 @@ struct LaunchContext {
     CheckLog* check = nullptr;
     std::uint64_t stack_bytes = std::uint64_t{64} << 10;  ///< per thread, for functions that call themselves
     AccessPolicyWindow access_policy_window = {};
+    /// Stands in for the initial values of the module's .const variables, which hosts may change between launches: as long as
+    /// LoadedKernel::constants(). Empty: the initial values.
+    std::span<const std::byte> constants = {};
     double nanoseconds_per_cycle = 1;  ///< %globaltimer counts nanoseconds, Warp::step()'s clock cycles
     /// A cooperative launch, whose thread blocks all run at once: where its barrier is kept, which %envreg1
     /// (upper half) and %envreg2 say. 0: an ordinary launch. See make_cooperative().
@@ -407,6 +412,7 @@ std::uint64_t run_functionally(const LaunchContext& launch);
 /// values. Variables that have one already keep it and their values. Needed before a Cta of a kernel that
 /// names such a variable.
 void allocate_module_variables(const LoadedKernel& kernel, GlobalMemory& memory);
+void allocate_module_variables(std::span<const Variable> variables, GlobalMemory& memory);
 /// Where a .global variable lies, 0 when it has no place.
 std::uint64_t module_variable_address(const GlobalMemory& memory, const std::string& variable);
 

@@ -19,13 +19,24 @@ constexpr std::uint64_t kGuardGap = 4096;  // more than the largest access of a 
 
 std::uint64_t GlobalMemory::allocate(std::string name, std::uint64_t bytes, bool backed,
                                      std::uint64_t alignment) {
-    next_ = (next_ + alignment - 1) / alignment * alignment;
     Allocation allocation;
+    if (arena_.arena != nullptr) {
+        allocation.name = std::move(name);
+        allocation.base = arena_.arena->allocate(bytes, std::max(alignment, kGlobalMemoryAlignment));
+        allocation.bytes = bytes;
+        allocation.backed = true;
+        allocation.data.borrow(arena_.arena->at(allocation.base), bytes);
+        const auto place = std::upper_bound(
+            allocations_.begin(), allocations_.end(), allocation.base,
+            [](std::uint64_t value, const Allocation& other) { return value < other.base; });
+        return allocations_.insert(place, std::move(allocation))->base;
+    }
+    next_ = (next_ + alignment - 1) / alignment * alignment;
     allocation.name = std::move(name);
     allocation.base = next_;
     allocation.bytes = bytes;
     allocation.backed = backed;
-    if (backed) allocation.data.resize(bytes);
+    if (backed) allocation.data.own(bytes);
     next_ = (next_ + bytes + kGuardGap + kGlobalMemoryAlignment - 1) / kGlobalMemoryAlignment * kGlobalMemoryAlignment;
     allocations_.push_back(std::move(allocation));
     return allocations_.back().base;
@@ -36,12 +47,14 @@ bool GlobalMemory::release(std::uint64_t base) {
         allocations_.begin(), allocations_.end(), base,
         [](const Allocation& allocation, std::uint64_t value) { return allocation.base < value; });
     if (found == allocations_.end() || found->base != base) return false;
+    if (arena_.arena != nullptr) arena_.arena->release(found->base, found->bytes);
     allocations_.erase(found);
     return true;
 }
 
 void GlobalMemory::clear() {
-    *this = GlobalMemory();
+    while (!allocations_.empty()) release(allocations_.back().base);
+    *this = GlobalMemory(arena_.arena);
 }
 
 std::uint64_t GlobalMemory::allocate_heap(std::string name, std::uint64_t bytes, std::uint64_t alignment,
@@ -53,7 +66,7 @@ std::uint64_t GlobalMemory::allocate_heap(std::string name, std::uint64_t bytes,
     block.base = (next_heap_ + kHeapHeader + alignment - 1) / alignment * alignment;
     block.bytes = bytes;
     block.backed = true;
-    block.data.resize(bytes);
+    block.data.own(bytes);
     next_heap_ = block.base + bytes;
     heap_bytes_ += bytes + kHeapHeader;
     heap_.push_back(std::move(block));

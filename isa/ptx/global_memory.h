@@ -6,9 +6,52 @@
 #include <deque>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::ptx {
+
+/// Where the bytes of allocations lie that others reach as well, such as a program that shares memory with its virtual GPU.
+class MemoryArena {
+  public:
+    virtual ~MemoryArena() = default;
+    /// An address, a multiple of `alignment`, with so many bytes that are zero. Throws heddle::Error when there is no room.
+    virtual std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment) = 0;
+    virtual void release(std::uint64_t address, std::uint64_t bytes) = 0;
+    /// Where the bytes of an address lie in this process.
+    virtual std::byte* at(std::uint64_t address) = 0;
+};
+
+/// The bytes of an allocation: its own, or those of an arena. Copies have bytes of their own.
+class AllocationBytes {
+  public:
+    AllocationBytes() = default;
+    AllocationBytes(const AllocationBytes& other) : own_(other.begin(), other.end()), bytes_(own_) {}
+    AllocationBytes(AllocationBytes&&) = default;
+    AllocationBytes& operator=(AllocationBytes other) {
+        own_ = std::move(other.own_);
+        bytes_ = other.bytes_;
+        return *this;
+    }
+    ~AllocationBytes() = default;
+    void own(std::size_t count) {
+        own_.assign(count, std::byte{0});
+        bytes_ = own_;
+    }
+    void borrow(std::byte* first, std::size_t count) { bytes_ = {first, count}; }
+
+    std::byte* data() { return bytes_.data(); }
+    const std::byte* data() const { return bytes_.data(); }
+    std::size_t size() const { return bytes_.size(); }
+    std::byte* begin() { return data(); }
+    const std::byte* begin() const { return data(); }
+    std::byte* end() { return data() + size(); }
+    const std::byte* end() const { return data() + size(); }
+
+  private:
+    std::vector<std::byte> own_;
+    std::span<std::byte> bytes_;
+};
 
 /// A buffer in device memory. `backed` buffers hold values; the others only have addresses (timing mode), and
 /// reading a value from them is an error of the caller.
@@ -17,7 +60,7 @@ struct Allocation {
     std::uint64_t base = 0;
     std::uint64_t bytes = 0;
     bool backed = false;
-    std::vector<std::byte> data;  ///< `bytes` long when backed
+    AllocationBytes data;  ///< `bytes` long when backed
     bool contains(std::uint64_t address, std::uint64_t count) const {
         return address >= base && count <= bytes && address - base <= bytes - count;
     }
@@ -29,6 +72,8 @@ enum class HeapRelease : std::uint8_t { released, twice, unknown };
 /// running off the end of a buffer never lands in the next.
 class GlobalMemory {
   public:
+    /// With an arena, all that is allocated lies there, but for the device's heap. The arena must outlive the memory; copies do without.
+    explicit GlobalMemory(MemoryArena* arena = nullptr) { arena_.arena = arena; }
     /// Returns the base address, a multiple of 256 and of `alignment`, which is a power of two.
     std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed, std::uint64_t alignment = 1);
     /// Ends an allocation that allocate() made; its addresses are not used again. Returns false when none
@@ -47,6 +92,10 @@ class GlobalMemory {
     /// The allocation nearest to an address, for error messages; nullptr when there is none.
     const Allocation* nearest(std::uint64_t address) const;
     std::span<const Allocation> allocations() const { return allocations_; }
+    /// Variables of several modules that have the same name are told apart by what is set here before a kernel of one of them is
+    /// loaded or launched. "": there is one module.
+    void set_module(std::string name) { module_ = std::move(name); }
+    const std::string& module() const { return module_; }
 
     /// Bounds-checked copies for hosts; throw heddle::Error.
     void write(std::uint64_t address, std::span<const std::byte> bytes);
@@ -55,6 +104,15 @@ class GlobalMemory {
   private:
     const Allocation* find_heap(std::uint64_t address) const;
 
+    struct OptionalArena {
+        MemoryArena* arena = nullptr;
+        OptionalArena() = default;
+        OptionalArena(const OptionalArena&) {}
+        OptionalArena(OptionalArena&&) = default;
+        OptionalArena& operator=(const OptionalArena&) { return *this; }
+        OptionalArena& operator=(OptionalArena&&) = default;
+    } arena_;
+    std::string module_;
     std::vector<Allocation> allocations_;  // ascending base
     std::deque<Allocation> heap_;  // ascending base; released blocks have no bytes; they stay in place
     std::uint64_t next_ = 0x7f0000000000ull;

@@ -24,6 +24,12 @@ struct TooLarge {
     std::string finding;
 };
 
+/// The user's program has ended with this exit code, which is that of the command.
+struct ProgramEnded {
+    int code = 0;
+    std::string finding;  ///< "" when the program has said what was wrong
+};
+
 /// SIGINT or SIGTERM ended an exploration: exit code 128 and the signal. What was evaluated is kept.
 struct ExplorationInterrupted {
     int signal = 0;

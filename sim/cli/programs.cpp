@@ -32,6 +32,8 @@ constexpr CommandEntry kCommands[] = {
      "Looks into training steps, and turns them from one form into another."},
     {"kernel", "heddle-kernel",
      "Runs CUDA kernels: values, cycles, and what they wait for."},
+    {"run", "heddle-run",
+     "Runs a CUDA program, unchanged, on a virtual GPU: values, cycles, and what they wait for."},
     {"gemm", "heddle-kernel",
      "How long does one matrix product take?"},
     {"explore", "heddle-explore",

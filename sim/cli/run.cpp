@@ -184,6 +184,8 @@ int run(int argument_count, const char* const* arguments, std::span<const Comman
         return complain_of_stop(
             interrupted.signal, fmt::format("{} designs are kept; the same command with --resume goes on",
                                             interrupted.kept));
+    } catch (const ProgramEnded& program) {
+        return program.finding.empty() ? program.code : complain(program.finding, program.code);
     } catch (const TooLarge& answer) {
         return complain(answer.finding, kTooLarge);
     } catch (const LimitReached& limit) {

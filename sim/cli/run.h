@@ -14,6 +14,7 @@ void add_cluster_command(CLI::App& app);
 void add_collective_command(CLI::App& app);
 void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
+void add_run_command(CLI::App& app);
 void add_kernel_command(CLI::App& app);
 void add_gemm_command(CLI::App& app);
 void add_explore_command(CLI::App& app);

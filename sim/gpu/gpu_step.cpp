@@ -15,6 +15,7 @@
 #include "sim/gpu/time/estimate.h"
 #include "sim/gpu/settle/governor.h"
 #include "sim/gpu/time/gpu_session.h"
+#include "sim/gpu/time/launch_result.h"
 #include "sim/run/time/distinct_work.h"
 #include "sim/run/time/kernel_cache.h"
 #include "sim/gpu/plan/launch_plan.h"
@@ -136,49 +137,6 @@ class GpuJobs : public JobRunner {
     const program::GpuProgram& program_;
     const std::vector<Job> jobs_;
 };
-
-/// Thread blocks of a launch for each that the GPU has room for.
-double waves_of(const program::KernelLaunch& launch, const LaunchOutcome& outcome, std::uint32_t sms) {
-    const double blocks = static_cast<double>(launch.grid.x) * launch.grid.y * launch.grid.z;
-    return outcome.ctas_per_sm == 0 ? 1 : blocks / (static_cast<double>(outcome.ctas_per_sm) * sms);
-}
-
-/// `overlap`: cycles of the launch that lie beside the one before.
-KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& outcome, std::uint64_t overlap,
-                           const models::gpu::GpuConfig& config) {
-    const program::KernelLaunch& launch = *planned.launch;
-    KernelResult kernel;
-    kernel.name = launch.kernel->entry;
-    const double beside_us = outcome.seconds * 1e6 * static_cast<double>(overlap) /
-                             std::max(1.0, static_cast<double>(outcome.cycles));
-    kernel.gap_us = std::max(0.0, config.launch.gap * 1e6 - beside_us);
-    kernel.time_us = outcome.seconds * 1e6 - beside_us - kernel.gap_us;
-    kernel.overlap_cycles = overlap;
-    kernel.dependency_release = planned.dependency_release;
-    kernel.cycles = outcome.cycles;
-    kernel.warp_instructions = outcome.warp_instructions;
-    kernel.grid[0] = launch.grid.x;
-    kernel.grid[1] = launch.grid.y;
-    kernel.grid[2] = launch.grid.z;
-    kernel.block[0] = launch.block.x;
-    kernel.block[1] = launch.block.y;
-    kernel.block[2] = launch.block.z;
-    kernel.registers_per_thread = outcome.registers_per_thread;
-    kernel.shared_bytes = outcome.shared_bytes;
-    kernel.ctas_per_sm = outcome.ctas_per_sm;
-    kernel.waves = waves_of(launch, outcome, config.sm.count);
-    kernel.dram_bytes = outcome.dram_bytes;
-    kernel.l2_bytes = outcome.l2_bytes;
-    kernel.l2_hit_rate = outcome.l2_hit_rate;
-    kernel.bound_by = outcome.bound_by;
-    kernel.time_by_reason = outcome.time_by_reason;
-    kernel.utilisation = outcome.utilisation;
-    kernel.energy = outcome.energy;
-    kernel.throughputs = outcome.throughputs;
-    kernel.sampled = outcome.sampled;
-    kernel.series = outcome.series;
-    return kernel;
-}
 
 /// What a recorded series adds to a key.
 std::string series_key(const models::gpu::SeriesSettings& series) {
@@ -457,14 +415,22 @@ class GpuStep final : public PlannedStep {
             }
             for (std::uint32_t k = 0; k < op_lowering.launch_count; ++k) {
                 const std::size_t launch = place_[op_lowering.first_launch + k];
-                outcome.kernels.push_back(kernel_result(simulated_.plan[launch], simulated_.outcome(launch),
-                                                        simulated_.overlaps[launch], config_));
+                outcome.kernels.push_back(kernel_result_of(simulated_, launch));
             }
         }
         return per_op;
     }
 
   private:
+    KernelResult kernel_result_of(const Simulated& simulated, std::size_t place) const {
+        const PlannedLaunch& planned = simulated.plan[place];
+        const program::KernelLaunch& launch = *planned.launch;
+        KernelResult kernel = kernel_result(launch.kernel->entry, launch.grid, launch.block, simulated.outcome(place),
+                                            config_, simulated.overlaps[place]);
+        kernel.dependency_release = planned.dependency_release;
+        return kernel;
+    }
+
     const trace::Trace& trace_;
     const SimulateOptions& options_;
     models::gpu::GpuConfig config_;  ///< after time() at the settled clock

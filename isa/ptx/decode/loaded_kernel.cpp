@@ -269,6 +269,9 @@ LoadedKernel::Spills LoadedKernel::spills() const {
 std::span<const std::uint16_t> LoadedKernel::register_assignment() const {
     return implementation_->registers.physical;
 }
+std::span<const std::byte> LoadedKernel::constants() const {
+    return implementation_->constant_bank;
+}
 std::uint32_t LoadedKernel::static_shared_bytes() const {
     return implementation_->kernel.shared_bytes;
 }
@@ -321,19 +324,22 @@ std::vector<std::byte> pack_parameters(const LoadedKernel& kernel,
 }
 
 namespace {
-std::string allocation_name(const std::string& variable) {
-    return ".global " + variable;
+std::string allocation_name(const GlobalMemory& memory, const std::string& variable) {
+    return memory.module() + ".global " + variable;
 }
 }  // namespace
 
 void allocate_module_variables(const LoadedKernel& kernel, GlobalMemory& memory) {
-    const std::vector<Variable>& variables = kernel.implementation().kernel.variables;
+    allocate_module_variables(kernel.implementation().kernel.variables, memory);
+}
+
+void allocate_module_variables(std::span<const Variable> variables, GlobalMemory& memory) {
     std::vector<std::pair<const Variable*, std::uint64_t>> placed;
     for (const Variable& variable : variables) {
         if (variable.space != StateSpace::global) continue;
         if (module_variable_address(memory, variable.name) != 0) continue;
         const std::uint64_t base =
-            memory.allocate(allocation_name(variable.name), variable.bytes, true, variable.alignment);
+            memory.allocate(allocation_name(memory, variable.name), variable.bytes, true, variable.alignment);
         placed.emplace_back(&variable, base);
     }
     for (const auto& [variable, base] : placed) {  // they may hold each other's addresses
@@ -361,7 +367,7 @@ void fill_in_addresses(const Variable& variable, const GlobalMemory& memory,
 }
 
 std::uint64_t module_variable_address(const GlobalMemory& memory, const std::string& variable) {
-    const std::string name = allocation_name(variable);
+    const std::string name = allocation_name(memory, variable);
     for (const Allocation& allocation : memory.allocations()) {
         if (allocation.name == name) return allocation.base;
     }

@@ -299,7 +299,8 @@ void is_in_space(State& warp, const Decoded& i, std::uint32_t mask) {
     const auto start = static_cast<std::uint64_t>(i.offset);
     const bool global = start == kGlobalWindow;
     assign_predicate(warp, i.operand[0], mask, collect([=](unsigned lane) {
-                         return a[lane] >= start && (global || a[lane] < start + (std::uint64_t{1} << 40));
+                         if (global) return a[lane] >= start || a[lane] < kParameterWindow;
+                         return a[lane] >= start && a[lane] < start + (std::uint64_t{1} << 40);
                      }));
 }
 

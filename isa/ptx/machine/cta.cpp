@@ -132,6 +132,7 @@ std::uint64_t variable_address(const Cta::Implementation& cta, const std::string
 }
 
 void resolve_variables(Cta::Implementation& cta) {
+    cta.constant_bank.assign(cta.launch.constants.begin(), cta.launch.constants.end());
     for (const Variable& variable : cta.kernel->kernel.variables) {
         if (variable.space != StateSpace::constant || variable.addresses.empty()) continue;
         if (cta.constant_bank.empty()) cta.constant_bank = cta.kernel->constant_bank;

@@ -5,6 +5,7 @@
 #include "isa/common/error.h"
 #include "isa/common/hexadecimal.h"
 #include "isa/ptx/machine/copy_targets.h"
+#include "isa/ptx/machine/memory_slow_path.h"
 
 namespace heddle::ptx {
 namespace {
@@ -35,7 +36,7 @@ std::span<const std::byte> find_bytes(const Warp::State& warp, unsigned lane, st
     if (address >= kParameterWindow && address < kConstantWindow)
         return inside(cta.launch.parameters, address - kParameterWindow);
     if (address >= kConstantWindow && address < kSharedWindow)
-        return inside(cta.kernel->constant_bank, address - kConstantWindow);
+        return inside(constant_bank_of(cta), address - kConstantWindow);
     if (address >= kSharedWindow && address < kGlobalWindow) return {};
     const Allocation& allocation =
         find_global(warp, lane, address, kTensorMapBytes, kTensorMapsAlignment, true, "a tensor map");

@@ -10,6 +10,7 @@ int main(int argument_count, char** arguments) {
         {"collective", add_collective_command},
         {"trace", add_trace_command},
         {"kernel", add_kernel_command},
+        {"run", add_run_command},
         {"gemm", add_gemm_command},
         {"explore", add_explore_command},
         {"learn", add_learn_command},

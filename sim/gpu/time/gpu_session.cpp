@@ -6,6 +6,7 @@
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
 #include "models/gpu/line_fetch.h"
+#include "sim/gpu/time/launch_result.h"
 
 namespace heddle::sim {
 
@@ -83,8 +84,7 @@ std::vector<std::vector<std::byte>> argument_values(const program::KernelLaunch&
 /// Device memory of one launch, in the canonical layout. Values lie in it while this lives.
 class LaunchMemory {
   public:
-    LaunchMemory(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values)
-        : planned_(planned), values_(values) {
+    LaunchMemory(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values) {
         for (const PlannedBuffer& planned_buffer : planned.buffers) {
             const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
             const bool backed = values != nullptr || buffer.steering.has_value();
@@ -93,23 +93,17 @@ class LaunchMemory {
             if (values == nullptr && buffer.steering)
                 memory.write(base, steering_values(*buffer.steering, buffer.bytes));
         }
-        swap_values();
+        if (values == nullptr) return;
+        for (std::size_t i = 0; i < bases.size(); ++i) {
+            std::vector<std::byte>& bytes = (*values)[planned.buffers[i].buffer];
+            memory.find(bases[i], 1)->data.borrow(bytes.data(), bytes.size());
+        }
     }
-    ~LaunchMemory() { swap_values(); }
     LaunchMemory(const LaunchMemory&) = delete;
     LaunchMemory& operator=(const LaunchMemory&) = delete;
 
     ptx::GlobalMemory memory;
     std::vector<std::uint64_t> bases;
-
-  private:
-    void swap_values() {
-        if (values_ == nullptr) return;
-        for (std::size_t i = 0; i < bases.size(); ++i)
-            memory.find(bases[i], 1)->data.swap((*values_)[planned_.buffers[i].buffer]);
-    }
-    const PlannedLaunch& planned_;
-    BufferValues* values_;
 };
 
 ptx::LaunchContext context_of(const PlannedLaunch& planned, const ptx::LoadedKernel& kernel,
@@ -160,37 +154,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
                       program.buffers[planned.buffers[i].buffer].bytes);
     const ptx::LaunchContext context =
         context_of(planned, kernel, memory, values != nullptr, gpu_.config().compute_capability);
-    models::gpu::KernelResult result = gpu_.run(context, options);
-
-    LaunchOutcome outcome;
-    outcome.cycles = result.cycles;
-    outcome.dependents_start = result.dependents_start;
-    outcome.seconds = result.seconds;
-    outcome.warp_instructions = result.warp_instructions;
-    outcome.registers_per_thread = result.registers_per_thread;
-    outcome.shared_bytes = kernel.static_shared_bytes() + launch.dynamic_shared_bytes;
-    outcome.ctas_per_sm = result.ctas_per_sm;
-    outcome.dram_bytes = static_cast<double>(result.dram_read_bytes + result.dram_write_bytes);
-    outcome.l2_bytes = static_cast<double>(result.l2.bytes);
-    const double loaded = static_cast<double>(result.l2.sectors) -
-                          static_cast<double>(result.l2_store_sectors + result.atomic_sectors);
-    if (loaded > 0) outcome.l2_hit_rate = std::min(1.0, static_cast<double>(result.l2.hit_sectors) / loaded);
-    outcome.bound_by = result.bound_by;
-    double total = 0;
-    for (const std::uint64_t cycles : result.sub_core_cycles) total += static_cast<double>(cycles);
-    for (std::size_t i = 0; i < result.sub_core_cycles.size() && total > 0; ++i) {
-        outcome.time_by_reason[models::gpu::name_of(static_cast<models::gpu::CycleReason>(i))] =
-            static_cast<double>(result.sub_core_cycles[i]) / total;
-    }
-    for (const auto& [resource, fraction] : result.utilisation) outcome.utilisation[resource] = fraction;
-    for (const auto& [part, joules] : result.energy.parts()) outcome.energy[part] = joules;
-    for (const models::gpu::Throughput& one : result.throughputs)
-        outcome.throughputs[one.name] = {one.unit, one.amount, one.ceiling};
-    if (result.sampling.asked)
-        outcome.sampled = {result.sampling.simulated, result.sampling.error, result.sampling.note};
-    if (result.series.interval != 0)
-        outcome.series = std::make_shared<const models::gpu::Series>(std::move(result.series));
-    return outcome;
+    return outcome_of(gpu_.run(context, options), kernel.static_shared_bytes() + launch.dynamic_shared_bytes);
 }
 
 }  // namespace heddle::sim

@@ -1,0 +1,159 @@
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+#include "driver/cuda/state.h"
+
+namespace heddle::driver {
+
+void complain(const std::string& text) {
+    static std::set<std::string> said;
+    if (said.insert(text).second) std::fprintf(stderr, "heddle: %s\n", text.c_str());
+}
+
+CUresult missing(const char* name) {
+    Client& client = Client::get();
+    const std::lock_guard<std::recursive_mutex> lock(client.mutex);
+    complain(std::string(name) + " is not there yet: it returns an error");
+    if (client.connect() == CUDA_SUCCESS) client.tell(Call::missing, Writer().put_text(name));
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+Client& Client::get() {
+    static Client* const client = new Client;  // programs call until their very end
+    return *client;
+}
+
+CUresult Client::connect() {
+    if (socket_ >= 0 && process_ == getpid()) return failure_;
+    if (socket_ >= 0) close(socket_);  // the parent's
+    process_ = getpid();
+    const bool mapped = !devices_.empty();
+    failure_ = CUDA_ERROR_NO_DEVICE;
+    socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const char* const path = std::getenv(kSocketVariable);
+    if (path == nullptr) {
+        complain("this libcuda.so.1 is that of a virtual GPU: start the program with `heddle run`");
+        return failure_;
+    }
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    if (socket_ < 0 || ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        complain("the virtual GPU at " + std::string(path) + " does not answer: " + std::strerror(errno));
+        return failure_;
+    }
+    Writer content;
+    content.put(kVersion).put(static_cast<std::uint32_t>(process_));
+    if (!send(Call::hello, content)) return failure_;
+    // The descriptor of the memory comes with the first byte.
+    AnswerHeader header{};
+    iovec part{&header, sizeof header};
+    msghdr message{};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t count = recvmsg(socket_, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+    const cmsghdr* const sent = CMSG_FIRSTHDR(&message);
+    if (count != static_cast<ssize_t>(sizeof header) || sent == nullptr) return failure_;
+    int memory = -1;
+    std::memcpy(&memory, CMSG_DATA(sent), sizeof memory);
+    std::vector<char> texts(header.printed + header.message), bytes(header.bytes);
+    if (!receive(texts.data(), texts.size()) || !receive(bytes.data(), bytes.size())) return failure_;
+    if (header.status != Status::success) {
+        complain(std::string(texts.data() + header.printed, header.message));
+        close(memory);
+        return failure_;
+    }
+    void* const wanted = reinterpret_cast<void*>(kMemoryBase);
+    const int how = MAP_SHARED | MAP_NORESERVE | (mapped ? MAP_FIXED : MAP_FIXED_NOREPLACE);
+    if (mmap(wanted, kMemoryBytes, PROT_READ | PROT_WRITE, how, memory, 0) != wanted) {
+        complain(std::string("device memory cannot be mapped: ") + std::strerror(errno));
+        close(memory);
+        return failure_;
+    }
+    close(memory);
+    Reader reader(bytes.data(), bytes.size());
+    devices_.resize(reader.get<std::uint32_t>());
+    for (DeviceDescription& device : devices_) device = reader.get<DeviceDescription>();
+    failure_ = CUDA_SUCCESS;
+    return failure_;
+}
+
+bool Client::send(Call call, const Writer& content) {
+    std::vector<char> whole(sizeof(Header) + content.bytes().size());
+    const Header header{call, static_cast<std::uint32_t>(content.bytes().size())};
+    std::memcpy(whole.data(), &header, sizeof header);
+    std::memcpy(whole.data() + sizeof header, content.bytes().data(), content.bytes().size());
+    for (std::size_t at = 0; at < whole.size();) {
+        const ssize_t sent = ::send(socket_, whole.data() + at, whole.size() - at, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) {
+            failure_ = CUDA_ERROR_UNKNOWN;
+            complain("the virtual GPU has ended");
+            return false;
+        }
+        at += static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+bool Client::receive(void* bytes, std::size_t count) {
+    auto* at = static_cast<char*>(bytes);
+    while (count != 0) {
+        const ssize_t got = recv(socket_, at, count, 0);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) {
+            failure_ = CUDA_ERROR_UNKNOWN;
+            complain("the virtual GPU has ended");
+            return false;
+        }
+        at += got;
+        count -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+Received Client::ask(Call call, const Writer& content) {
+    Received received;
+    AnswerHeader header{};
+    if (!send(call, content) || !receive(&header, sizeof header)) return received;
+    std::vector<char> texts(header.printed + header.message);
+    received.content.resize(header.bytes);
+    if (!receive(texts.data(), texts.size()) || !receive(received.content.data(), received.content.size())) return received;
+    if (header.printed != 0) {
+        std::fwrite(texts.data(), 1, header.printed, stdout);
+        std::fflush(stdout);
+    }
+    if (header.message != 0) complain(std::string(texts.data() + header.printed, header.message));
+    received.status = static_cast<CUresult>(header.status);
+    return received;
+}
+
+CUresult Client::tell(Call call, const Writer& content) {
+    return send(call, content) ? CUDA_SUCCESS : failure_;
+}
+
+CUresult Client::synchronise(const Stream* stream) {
+    return ask(Call::synchronise, Writer().put(std::uint32_t{stream == nullptr}).put(stream == nullptr ? 0 : stream->number)).status;
+}
+
+CUresult ready() {
+    Client& client = Client::get();
+    return client.connect();
+}
+
+}  // namespace heddle::driver
+
+HEDDLE_API unsigned heddle_missing(const char* name) {
+    return heddle::driver::missing(name);
+}

@@ -1,0 +1,331 @@
+// Memory: allocations of every kind, copies and fills in every form.
+#include <algorithm>
+#include <cstring>
+
+#include "driver/cuda/state.h"
+
+using namespace heddle::driver;
+
+#define HEDDLE_CALL                                                  \
+    const std::lock_guard<std::recursive_mutex> lock(Client::get().mutex); \
+    if (const CUresult status = ready(); status != CUDA_SUCCESS) return status
+
+namespace heddle::driver {
+namespace {
+
+std::map<std::uint64_t, Range>& ranges() {
+    static auto* const all = new std::map<std::uint64_t, Range>;
+    return *all;
+}
+
+CUresult release(std::uint64_t address) {
+    if (address == 0) return CUDA_SUCCESS;
+    if (ranges().erase(address) == 0) return CUDA_ERROR_INVALID_VALUE;
+    return Client::get().ask(Call::release, Writer().put(address)).status;
+}
+
+bool is_device_memory(const void* address) {
+    return is_shared(address) && range_of(reinterpret_cast<std::uintptr_t>(address)).kind == MemoryKind::device;
+}
+
+CopyKind kind_of(const void* to, const void* from) {
+    const bool to_device = is_device_memory(to), from_device = is_device_memory(from);
+    if (to_device && from_device)
+        return range_of(reinterpret_cast<std::uintptr_t>(to)).device == range_of(reinterpret_cast<std::uintptr_t>(from)).device
+                   ? CopyKind::device_to_device
+                   : CopyKind::peer;
+    if (to_device) return CopyKind::host_to_device;
+    return from_device ? CopyKind::device_to_host : CopyKind::host_to_host;
+}
+
+std::uint64_t number(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address);
+}
+
+/// Rows of a copy in two or three dimensions.
+struct Rows {
+    const char* from;
+    char* to;
+    std::size_t from_pitch, to_pitch, width, height;
+};
+
+CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
+    if (rows.width == 0 || rows.height == 0) return CUDA_SUCCESS;
+    if (rows.from_pitch == rows.width && rows.to_pitch == rows.width) return copy(rows.to, rows.from, rows.width * rows.height, stream, wait);
+    return submit(stream, 1, [rows](Stream& on) {
+        if (const CUresult status = Client::get().synchronise(&on); status != CUDA_SUCCESS) return status;
+        for (std::size_t y = 0; y < rows.height; ++y) std::memmove(rows.to + y * rows.to_pitch, rows.from + y * rows.from_pitch, rows.width);
+        return Client::get().tell(Call::copy, Writer().put(CopyRequest{number(rows.to), number(rows.from), rows.width * rows.height, on.number,
+                                                                       kind_of(rows.to, rows.from), 1}));
+    });
+}
+
+CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height, CUstream stream) {
+    if (width == 0 || height == 0) return CUDA_SUCCESS;
+    if (!is_shared(reinterpret_cast<void*>(to))) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, 2, [=](Stream& on) {
+        return Client::get().tell(Call::fill, Writer().put(FillRequest{to, pitch, width, height, value, bytes, on.number}));
+    });
+}
+
+}  // namespace
+
+bool is_shared(const void* address, std::size_t) {
+    return number(address) >= kMemoryBase && number(address) < kMemoryBase + kMemoryBytes;
+}
+
+Range range_of(std::uint64_t address) {
+    auto after = ranges().upper_bound(address);
+    if (after == ranges().begin()) return {};
+    const Range& range = std::prev(after)->second;
+    return address < range.base + range.bytes ? range : Range{};
+}
+
+std::uint64_t allocate(std::uint64_t bytes, MemoryKind kind, CUresult& status) {
+    const CUdevice device = current_device();
+    const Received received = Client::get().ask(Call::allocate, Writer().put(static_cast<std::uint32_t>(device)).put(bytes).put(kind));
+    status = received.status;
+    if (status != CUDA_SUCCESS) return 0;
+    const auto base = received.reader().get<std::uint64_t>();
+    ranges()[base] = {base, bytes, kind, device};
+    return base;
+}
+
+// What both sides reach is copied by the GPU, in the order of its stream; the rest here, when everything before it is done.
+CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bool wait) {
+    if (bytes == 0) return CUDA_SUCCESS;
+    if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const CUresult submitted = submit(stream, 1, [=](Stream& on) {
+        CopyRequest request{number(to), number(from), bytes, on.number, kind_of(to, from), 0};
+        if (!is_shared(to) || !is_shared(from)) {
+            if (const CUresult status = Client::get().synchronise(&on); status != CUDA_SUCCESS) return status;
+            for (const void* end : {static_cast<const void*>(to), from})
+                if (const Range range = range_of(number(end)); is_shared(end) && (range.base == 0 || number(end) + bytes > range.base + range.bytes)) {
+                    // A variable of a module is no allocation of ours: the server knows its bounds.
+                    if (range.base != 0) return CUDA_ERROR_INVALID_VALUE;
+                }
+            std::memmove(to, from, bytes);
+            request.done = 1;
+        }
+        return Client::get().tell(Call::copy, Writer().put(request));
+    });
+    if (submitted != CUDA_SUCCESS || !wait || stream_of(stream).capture != nullptr) return submitted;
+    return Client::get().synchronise(&stream_of(stream));
+}
+
+}  // namespace heddle::driver
+
+namespace {
+void* pointer(CUdeviceptr address) {
+    return reinterpret_cast<void*>(address);
+}
+CUresult allocate_into(CUdeviceptr* address, std::size_t bytes, MemoryKind kind) {
+    CUresult status = CUDA_SUCCESS;
+    *address = allocate(bytes, kind, status);
+    return status;
+}
+}  // namespace
+
+HEDDLE_API CUresult cuMemGetInfo_v2(std::size_t* free_bytes, std::size_t* all) {
+    HEDDLE_CALL;
+    const Received received = Client::get().ask(Call::memory_info, Writer().put(static_cast<std::uint32_t>(current_device())));
+    Reader reader = received.reader();
+    *free_bytes = reader.get<std::uint64_t>();
+    *all = reader.get<std::uint64_t>();
+    return received.status;
+}
+HEDDLE_API CUresult cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+    HEDDLE_CALL;
+    if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    return allocate_into(address, bytes, MemoryKind::device);
+}
+HEDDLE_API CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch, std::size_t width, std::size_t height, unsigned) {
+    HEDDLE_CALL;
+    *pitch = (width + 511) / 512 * 512;
+    return allocate_into(address, *pitch * height, MemoryKind::device);
+}
+HEDDLE_API CUresult cuMemFree_v2(CUdeviceptr address) {
+    HEDDLE_CALL;
+    const CUresult status = Client::get().synchronise();
+    return status != CUDA_SUCCESS ? status : release(address);
+}
+HEDDLE_API CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned) {
+    HEDDLE_CALL;
+    return allocate_into(address, bytes, MemoryKind::managed);
+}
+HEDDLE_API CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
+    HEDDLE_CALL;
+    CUdeviceptr at = 0;
+    const CUresult status = allocate_into(&at, bytes == 0 ? 1 : bytes, MemoryKind::host);
+    *address = pointer(at);
+    return status;
+}
+HEDDLE_API CUresult cuMemAllocHost_v2(void** address, std::size_t bytes) { return cuMemHostAlloc(address, bytes, 0); }
+HEDDLE_API CUresult cuMemFreeHost(void* address) { return cuMemFree_v2(number(address)); }
+HEDDLE_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host, unsigned) {
+    HEDDLE_CALL;
+    if (!is_shared(host)) return missing("the device pointer of memory that cuMemHostRegister was given");
+    *device = number(host);
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuMemHostGetFlags(unsigned* flags, void*) {
+    *flags = 3;
+    return CUDA_SUCCESS;
+}
+// Pinning makes copies quicker; they are copies all the same. Kernels cannot reach it: cuMemHostGetDevicePointer says so.
+HEDDLE_API CUresult cuMemHostRegister_v2(void*, std::size_t, unsigned) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemHostUnregister(void*) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
+    HEDDLE_CALL;
+    const Range range = range_of(address);
+    if (range.base == 0) return CUDA_ERROR_NOT_FOUND;
+    if (base != nullptr) *base = range.base;
+    if (bytes != nullptr) *bytes = range.bytes;
+    return CUDA_SUCCESS;
+}
+
+// Pools: memory that is freed in stream order is free when all is done before, which is soon enough here.
+struct Pool {
+    CUdevice device;
+    std::uint64_t threshold = 0;
+};
+HEDDLE_API CUresult cuDeviceGetDefaultMemPool(Pool** pool, CUdevice device) {
+    static std::map<CUdevice, Pool> pools;
+    *pool = &pools.emplace(device, Pool{device}).first->second;
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuDeviceGetMemPool(Pool** pool, CUdevice device) { return cuDeviceGetDefaultMemPool(pool, device); }
+HEDDLE_API CUresult cuDeviceSetMemPool(CUdevice, Pool*) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemPoolCreate(Pool** pool, const void*) {
+    *pool = new Pool{current_device()};
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuMemPoolDestroy(Pool* pool) {
+    delete pool;
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuMemPoolSetAttribute(Pool* pool, int attribute, void* value) {
+    if (attribute == 4) std::memcpy(&pool->threshold, value, sizeof pool->threshold);
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuMemPoolGetAttribute(Pool* pool, int attribute, void* value) {
+    if (attribute >= 4) {
+        std::memcpy(value, &pool->threshold, sizeof pool->threshold);
+    } else {
+        const int yes = 1;
+        std::memcpy(value, &yes, sizeof yes);
+    }
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuMemPoolTrimTo(Pool*, std::size_t) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemPoolSetAccess(Pool*, const void*, std::size_t) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) { return cuMemAlloc_v2(address, bytes); }
+HEDDLE_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, Pool*, CUstream) { return cuMemAlloc_v2(address, bytes); }
+HEDDLE_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+    HEDDLE_CALL;
+    return submit(stream, 5, [address](Stream&) { return release(address); });
+}
+
+HEDDLE_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+    HEDDLE_CALL;
+    return copy(pointer(to), pointer(from), bytes, nullptr, true);
+}
+HEDDLE_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    HEDDLE_CALL;
+    return copy(pointer(to), pointer(from), bytes, stream, false);
+}
+HEDDLE_API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) { return cuMemcpy(to, number(from), bytes); }
+HEDDLE_API CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) { return cuMemcpy(number(to), from, bytes); }
+HEDDLE_API CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) { return cuMemcpyAsync(to, from, bytes, nullptr); }
+HEDDLE_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(to, number(from), bytes, stream); }
+HEDDLE_API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(number(to), from, bytes, stream); }
+HEDDLE_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(to, from, bytes, stream); }
+HEDDLE_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes) { return cuMemcpy(to, from, bytes); }
+HEDDLE_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(to, from, bytes, stream); }
+namespace {
+CUresult copy_2d(const CUDA_MEMCPY2D* c, CUstream stream, bool wait) {
+    HEDDLE_CALL;
+    if (c->srcMemoryType == 3 || c->dstMemoryType == 3) return missing("copies of arrays");
+    const char* from = c->srcMemoryType == 1 ? static_cast<const char*>(c->srcHost) : static_cast<const char*>(pointer(c->srcDevice));
+    char* to = c->dstMemoryType == 1 ? static_cast<char*>(c->dstHost) : static_cast<char*>(pointer(c->dstDevice));
+    const std::size_t from_pitch = c->srcPitch != 0 ? c->srcPitch : c->WidthInBytes, to_pitch = c->dstPitch != 0 ? c->dstPitch : c->WidthInBytes;
+    return copy_rows({from + c->srcY * from_pitch + c->srcXInBytes, to + c->dstY * to_pitch + c->dstXInBytes, from_pitch, to_pitch, c->WidthInBytes, c->Height}, stream, wait);
+}
+}  // namespace
+HEDDLE_API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* c) { return copy_2d(c, nullptr, true); }
+HEDDLE_API CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* c) { return copy_2d(c, nullptr, true); }
+HEDDLE_API CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* c, CUstream stream) { return copy_2d(c, stream, false); }
+
+#define HEDDLE_FILLS(BITS, TYPE)                                                                                                                    \
+    HEDDLE_API CUresult cuMemsetD##BITS##_v2(CUdeviceptr to, TYPE value, std::size_t count) {                                                       \
+        HEDDLE_CALL;                                                                                                                                \
+        return fill(to, 0, value, sizeof(TYPE), count, 1, nullptr);                                                                                 \
+    }                                                                                                                                               \
+    HEDDLE_API CUresult cuMemsetD##BITS##Async(CUdeviceptr to, TYPE value, std::size_t count, CUstream stream) {                                    \
+        HEDDLE_CALL;                                                                                                                                \
+        return fill(to, 0, value, sizeof(TYPE), count, 1, stream);                                                                                  \
+    }                                                                                                                                               \
+    HEDDLE_API CUresult cuMemsetD2D##BITS##_v2(CUdeviceptr to, std::size_t pitch, TYPE value, std::size_t width, std::size_t height) {              \
+        HEDDLE_CALL;                                                                                                                                \
+        return fill(to, pitch, value, sizeof(TYPE), width, height, nullptr);                                                                        \
+    }                                                                                                                                               \
+    HEDDLE_API CUresult cuMemsetD2D##BITS##Async(CUdeviceptr to, std::size_t pitch, TYPE value, std::size_t width, std::size_t height, CUstream stream) { \
+        HEDDLE_CALL;                                                                                                                                \
+        return fill(to, pitch, value, sizeof(TYPE), width, height, stream);                                                                         \
+    }
+HEDDLE_FILLS(8, unsigned char)
+HEDDLE_FILLS(16, unsigned short)
+HEDDLE_FILLS(32, unsigned)
+
+HEDDLE_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr, std::size_t, std::uint64_t, unsigned, CUstream) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemPrefetchAsync(CUdeviceptr, std::size_t, CUdevice, CUstream) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemAdvise(CUdeviceptr, std::size_t, int, CUdevice) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemAdvise_v2(CUdeviceptr, std::size_t, int, std::uint64_t) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuPointerSetAttribute(const void*, int, CUdeviceptr) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr address) {
+    HEDDLE_CALL;
+    const Range range = range_of(address);
+    if (range.base == 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto give = [value](const auto& what) {
+        std::memcpy(value, &what, sizeof what);
+        return CUDA_SUCCESS;
+    };
+    switch (attribute) {
+        case 1:
+            return give(&primary_context(range.device));
+        case 2:
+            return give(range.kind == MemoryKind::host ? 1u : 2u);
+        case 3: case 4:
+            return give(address);
+        case 7:
+            return give(static_cast<unsigned long long>(range.base));
+        case 8:
+            return give(range.kind == MemoryKind::managed);
+        case 9:
+            return give(range.device);
+        case 11:
+            return give(range.base);
+        case 12:
+            return give(static_cast<std::size_t>(range.bytes));
+        case 13:
+            return give(true);
+        default:
+            return give(0);
+    }
+}
+HEDDLE_API CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** values, CUdeviceptr address) {
+    for (unsigned i = 0; i < count; ++i) cuPointerGetAttribute(values[i], attributes[i], address);
+    return CUDA_SUCCESS;
+}
+
+HEDDLE_API CUresult cuTensorMapEncodeTiled(void* map, unsigned type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides,
+                                           const std::uint32_t* box, const std::uint32_t* steps, unsigned interleave, unsigned swizzle, unsigned promotion, unsigned fill_with) {
+    HEDDLE_CALL;
+    if (map == nullptr || rank == 0 || rank > 5) return CUDA_ERROR_INVALID_VALUE;
+    Writer content;
+    content.put(type).put(rank).put(number(address)).put(interleave).put(swizzle).put(promotion).put(fill_with);
+    for (unsigned i = 0; i < rank; ++i) content.put(sizes[i]).put(i + 1 < rank ? strides[i] : std::uint64_t{0}).put(box[i]).put(steps[i]);
+    const Received received = Client::get().ask(Call::tensor_map, content);
+    if (received.status == CUDA_SUCCESS) std::memcpy(map, received.content.data(), 128);
+    return received.status;
+}

@@ -1,0 +1,66 @@
+// Types of the CUDA driver interface, as its header declares them: names, numbers and layouts, so that libcuda.so.1 builds where no CUDA toolkit is.
+// tests/driver/interface_test.cu compares them with the header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+using CUresult = unsigned;
+using CUdevice = int;
+using CUdeviceptr = std::uint64_t;
+
+struct Context;
+struct Module;
+struct Function;
+struct Stream;
+struct Event;
+struct Graph;
+struct GraphExec;
+using CUcontext = Context*;
+using CUmodule = Module*;
+using CUfunction = Function*;
+using CUstream = Stream*;
+using CUevent = Event*;
+
+constexpr CUresult CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_OUT_OF_MEMORY = 2, CUDA_ERROR_NOT_INITIALIZED = 3,
+                   CUDA_ERROR_NO_DEVICE = 100, CUDA_ERROR_INVALID_DEVICE = 101, CUDA_ERROR_INVALID_IMAGE = 200, CUDA_ERROR_INVALID_CONTEXT = 201,
+                   CUDA_ERROR_INVALID_HANDLE = 400, CUDA_ERROR_NOT_FOUND = 500, CUDA_ERROR_NOT_READY = 600, CUDA_ERROR_NOT_SUPPORTED = 801,
+                   CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901, CUDA_ERROR_ILLEGAL_STATE = 401, CUDA_ERROR_UNKNOWN = 999;
+
+struct CUuuid {
+    char bytes[16];
+};
+
+/// CUDA_MEMCPY2D and CUDA_MEMCPY3D; memory types: 1 host, 2 device, 3 array, 4 unified.
+struct CUDA_MEMCPY2D {
+    std::size_t srcXInBytes, srcY;
+    unsigned srcMemoryType;
+    const void* srcHost;
+    CUdeviceptr srcDevice;
+    void* srcArray;
+    std::size_t srcPitch, dstXInBytes, dstY;
+    unsigned dstMemoryType;
+    void* dstHost;
+    CUdeviceptr dstDevice;
+    void* dstArray;
+    std::size_t dstPitch, WidthInBytes, Height;
+};
+
+struct CUlaunchAttribute {
+    unsigned id;
+    char pad[4];
+    union {
+        char bytes[64];
+        int cooperative;
+        unsigned cluster[3];
+        int programmatic;
+    } value;
+};
+constexpr unsigned kAttributeCooperative = 2, kAttributeCluster = 4, kAttributeProgrammatic = 6;
+
+struct CUlaunchConfig {
+    unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    CUlaunchAttribute* attrs;
+    unsigned numAttrs;
+};

@@ -1,0 +1,158 @@
+#include "driver/server/server.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "isa/common/error.h"
+
+namespace heddle::driver {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+    throw Error("cannot " + what + ": " + std::strerror(errno));
+}
+
+/// The bytes, and a descriptor with the first of them where there is one. False: the program is gone.
+bool send_all(int socket, const char* bytes, std::size_t count, int descriptor) {
+    while (count != 0) {
+        iovec part{const_cast<char*>(bytes), count};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        if (descriptor >= 0) {
+            message.msg_control = control;
+            message.msg_controllen = sizeof control;
+            cmsghdr* const header = CMSG_FIRSTHDR(&message);
+            header->cmsg_level = SOL_SOCKET;
+            header->cmsg_type = SCM_RIGHTS;
+            header->cmsg_len = CMSG_LEN(sizeof(int));
+            std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+        }
+        const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return false;
+        descriptor = -1;
+        bytes += sent;
+        count -= static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+}  // namespace
+
+struct Server::Client {
+    int socket = -1;
+    VirtualGpu gpu;
+    std::vector<char> received;
+    Client(int descriptor, const sim::Hardware& hardware, const GpuOptions& options, TimingModel& model)
+        : socket(descriptor), gpu(hardware, options, model) {}
+    ~Client() { close(socket); }
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+};
+
+Server::Server(const sim::Hardware& hardware, const GpuOptions& options)
+    : hardware_(hardware), options_(options), model_(sim::gpu_config(hardware), options) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "heddle-gpu-XXXXXX").string();
+    if (mkdtemp(pattern.data()) == nullptr) fail("make a folder for a socket");
+    folder_ = pattern;
+    path_ = folder_ + "/socket";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path_.size() >= sizeof address.sun_path) throw Error("the name of the temporary folder is too long for a socket", {"TMPDIR", 0, ""}, "use a shorter one");
+    std::strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
+    listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listener_ < 0 || bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 64) != 0)
+        fail("listen at " + path_);
+}
+
+Server::~Server() {
+    close(listener_);
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+void Server::accept_client() {
+    const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (descriptor < 0) return;
+    clients_.push_back(std::make_unique<Client>(descriptor, hardware_, options_, model_));
+}
+
+/// False: the program is gone.
+bool Server::read_from(Client& client) {
+    char buffer[1 << 16];
+    const ssize_t count = recv(client.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+    if (count <= 0) return false;
+    std::vector<char>& received = client.received;
+    received.insert(received.end(), buffer, buffer + count);
+    std::size_t at = 0;
+    while (received.size() - at >= sizeof(Header)) {
+        Header header;
+        std::memcpy(&header, received.data() + at, sizeof header);
+        if (received.size() - at - sizeof header < header.bytes) break;
+        std::optional<Answer> answer = client.gpu.handle(header.call, Reader(received.data() + at + sizeof header, header.bytes));
+        at += sizeof header + header.bytes;
+        if (!answer) continue;
+        const std::vector<char>& content = answer->content.bytes();
+        Writer whole;
+        whole.put(AnswerHeader{answer->status, static_cast<std::uint32_t>(answer->printed.size()),
+                               static_cast<std::uint32_t>(answer->message.size()), static_cast<std::uint32_t>(content.size())});
+        whole.put_bytes(answer->printed.data(), answer->printed.size());
+        whole.put_bytes(answer->message.data(), answer->message.size());
+        whole.put_bytes(content.data(), content.size());
+        const int descriptor = header.call == Call::hello ? client.gpu.memory_descriptor() : -1;
+        if (!send_all(client.socket, whole.bytes().data(), whole.bytes().size(), descriptor)) return false;
+    }
+    received.erase(received.begin(), received.begin() + static_cast<std::ptrdiff_t>(at));
+    return true;
+}
+
+int Server::serve_until_end_of(pid_t child) {
+    const int watched = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+    if (watched < 0) fail("watch the program");
+    bool ended = false;
+    while (!ended) {
+        std::vector<pollfd> waits{{watched, POLLIN, 0}, {listener_, POLLIN, 0}};
+        for (const auto& client : clients_) waits.push_back({client->socket, POLLIN, 0});
+        if (poll(waits.data(), waits.size(), -1) < 0) {
+            if (errno == EINTR) continue;
+            fail("wait for the program");
+        }
+        // What it sent before its end is carried out first.
+        for (std::size_t i = clients_.size(); i-- > 0;) {
+            if (waits[i + 2].revents == 0 || read_from(*clients_[i])) continue;
+            if (auto result = clients_[i]->gpu.result(workload_)) results_.push_back(std::move(*result));
+            clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+        if ((waits[1].revents & POLLIN) != 0) accept_client();
+        bool quiet = true;
+        for (std::size_t i = 1; i < waits.size(); ++i) quiet = quiet && waits[i].revents == 0;
+        ended = quiet && (waits[0].revents & POLLIN) != 0;
+    }
+    close(watched);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+std::vector<sim::RunResult> Server::results(const std::string& workload) {
+    for (const auto& client : clients_)
+        if (auto result = client->gpu.result(workload)) results_.push_back(std::move(*result));
+    clients_.clear();
+    for (sim::RunResult& result : results_) result.workload = workload;
+    return std::move(results_);
+}
+
+}  // namespace heddle::driver

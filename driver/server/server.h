@@ -1,0 +1,44 @@
+// Programs come in here: a socket that they connect to, and a virtual GPU for each of them, until the program that was started has ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/server/virtual_gpu.h"
+
+namespace heddle::driver {
+
+class Server {
+  public:
+    /// All arguments must outlive this. Throws heddle::Error when the system gives no socket.
+    Server(const sim::Hardware& hardware, const GpuOptions& options);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    /// What kSocketVariable says to programs.
+    const std::string& path() const { return path_; }
+    /// Serves until the process, a child of this one, has ended, and what it has sent is done. Returns its status, as waitpid() has it.
+    int serve_until_end_of(pid_t child);
+    /// Of each process that used a device, in the order in which they came.
+    std::vector<sim::RunResult> results(const std::string& workload);
+
+  private:
+    struct Client;
+    bool read_from(Client& client);
+    void accept_client();
+
+    const sim::Hardware& hardware_;
+    const GpuOptions& options_;
+    TimingModel model_;
+    std::string folder_, path_;
+    int listener_ = -1;
+    std::vector<std::unique_ptr<Client>> clients_;
+    std::vector<sim::RunResult> results_;
+    std::string workload_;
+};
+
+}  // namespace heddle::driver

@@ -1,0 +1,30 @@
+// Memory that programs and their virtual GPU share: a file without a name, mapped at the same addresses on both sides.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "isa/ptx/global_memory.h"
+
+namespace heddle::driver {
+
+class SharedMemory final : public ptx::MemoryArena {
+  public:
+    /// Throws heddle::Error when the system gives none, or the addresses are taken.
+    SharedMemory();
+    ~SharedMemory() override;
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
+
+    std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment) override;
+    void release(std::uint64_t address, std::uint64_t bytes) override;
+    std::byte* at(std::uint64_t address) override { return reinterpret_cast<std::byte*>(address); }
+    /// What a program maps at kMemoryBase.
+    int descriptor() const { return descriptor_; }
+
+  private:
+    int descriptor_ = -1;
+    std::map<std::uint64_t, std::uint64_t> free_;  ///< bytes by address
+};
+
+}  // namespace heddle::driver

@@ -1,0 +1,10 @@
+// CUDA programs on a virtual GPU.
+#include "sim/cli/run.h"
+
+int main(int argument_count, char** arguments) {
+    using namespace heddle::cli;
+    constexpr Command kCommands[] = {
+        {"run", add_run_command},
+    };
+    return run(argument_count, arguments, kCommands);
+}

@@ -1,0 +1,182 @@
+// heddle run
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "driver/server/server.h"
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/configuration.h"
+#include "sim/cli/output.h"
+#include "sim/cli/programs.h"
+#include "sim/hardware/load_hardware.h"
+#include "sim/report/run_directory.h"
+#include "sim/report/summary.h"
+#include "sim/report/table.h"
+
+namespace heddle::cli {
+namespace run_command {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string hardware, out, time = "all";
+    std::vector<std::string> overrides, words;
+    sim::Programs programs = sim::Programs::refused;
+    unsigned devices = 1;
+    bool no_out = false, check = false, json = false;
+};
+
+/// Where the libraries lie that take the place of the driver's: beside this program in a build folder, and where a package puts them.
+std::string library_folder() {
+    std::error_code failure;
+    const fs::path here = fs::read_symlink("/proc/self/exe", failure).parent_path();
+    for (const fs::path& folder : {here / "../../driver/lib", here / "driver"})
+        if (fs::exists(folder / "libcuda.so.1")) return fs::canonical(folder).string();
+    throw Error("the libraries of the virtual GPU are not there", {here.string(), 0, ""}, "build the target heddle-run, or install heddle again");
+}
+
+/// "train" of "./train": what the run is called.
+std::string name_of(const std::string& program) {
+    return fs::path(program).filename().string();
+}
+
+driver::GpuOptions gpu_options(const Options& options) {
+    driver::GpuOptions gpu;
+    gpu.devices = options.devices;
+    gpu.check = options.check;
+    if (options.time == "all") {
+        gpu.timing = driver::Timing::all;
+    } else if (options.time == "distinct") {
+        gpu.timing = driver::Timing::distinct;
+    } else if (options.time == "none") {
+        gpu.timing = driver::Timing::none;
+    } else {
+        gpu.timing = driver::Timing::named;
+        gpu.kernel = options.time;
+    }
+    return gpu;
+}
+
+/// Starts the program with the libraries of the virtual GPU in front of all others. Throws heddle::Error when there is no such program.
+pid_t start(const Options& options, const std::string& socket) {
+    const char* const before = std::getenv("LD_LIBRARY_PATH");
+    const std::string libraries = library_folder() + (before == nullptr || *before == '\0' ? "" : std::string(":") + before);
+    std::vector<char*> words;
+    for (const std::string& word : options.words) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    int failure[2];
+    if (pipe2(failure, O_CLOEXEC) != 0) throw Error(std::string("cannot start a program: ") + std::strerror(errno));
+    std::fflush(nullptr);
+    const pid_t parent = getpid(), child = fork();
+    if (child < 0) throw Error(std::string("cannot start a program: ") + std::strerror(errno));
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent) _exit(1);
+        setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
+        setenv(driver::kSocketVariable, socket.c_str(), 1);
+        execvp(words[0], words.data());
+        const int why = errno;
+        [[maybe_unused]] const ssize_t told = write(failure[1], &why, sizeof why);
+        _exit(127);
+    }
+    close(failure[1]);
+    int why = 0;
+    const ssize_t told = read(failure[0], &why, sizeof why);
+    close(failure[0]);
+    if (told == static_cast<ssize_t>(sizeof why)) {
+        waitpid(child, nullptr, 0);
+        throw Error(std::string("cannot run it: ") + std::strerror(why), {options.words[0], 0, ""}, "give the program's path after --");
+    }
+    return child;
+}
+
+/// The runtime of NVIDIA's that is linked into a program asks for NVIDIA's driver; such a program cannot run here, and says so better before it starts.
+void refuse_static_runtime(const std::string& program) {
+    std::FILE* const file = std::fopen(program.c_str(), "rb");
+    if (file == nullptr) return;
+    std::string tail, chunk(1 << 20, '\0');
+    const std::string shared = "libcudart.so", linked = "libcudart_static";
+    bool has_shared = false, has_static = false;
+    while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), file)) {
+        const std::string text = tail + chunk.substr(0, count);
+        has_shared = has_shared || text.find(shared) != std::string::npos;
+        has_static = has_static || text.find(linked) != std::string::npos || text.find("cudart_static") != std::string::npos ||
+                     text.find("cuGetExportTable") != std::string::npos;
+        tail = text.substr(text.size() - std::min<std::size_t>(text.size(), 32));
+    }
+    std::fclose(file);
+    if (has_static && !has_shared)
+        throw Error("the CUDA runtime is linked into this program, and looks for NVIDIA's own driver", {program, 0, ""},
+                    "link it with `nvcc -cudart shared`, or in CMake with CUDA_RUNTIME_LIBRARY Shared");
+}
+
+void run(Options options) {
+    if (options.words.empty()) throw Error("no program is named", {}, "give it after --: heddle run --hardware h100-sxm -- ./program");
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
+    sim::gpu_config(hardware, "CUDA programs need a GPU");
+    const std::string name = name_of(options.words[0]);
+    if (options.out.empty()) options.out = "heddle-run-" + name + "-" + hardware.name;
+    if (!options.no_out) sim::check_run_directory(options.out);
+    refuse_static_runtime(options.words[0]);
+    const driver::GpuOptions gpu = gpu_options(options);
+    driver::Server server(hardware, gpu);
+    // Ctrl-C is the program's; what it did until then is reported.
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    const int status = server.serve_until_end_of(start(options, server.path()));
+    std::vector<sim::RunResult> results = server.results(name);
+    for (std::size_t i = 0; i < results.size() && gpu.timing != driver::Timing::none; ++i) {
+        const std::string folder = i == 0 ? options.out : options.out + "-" + std::to_string(i + 1);
+        if (!options.no_out)
+            sim::write_run_directory(results[i], folder,
+                                     {{"configuration.json", configuration_json(options.words[0], hardware, {{"time", options.time}})}});
+        const std::string text = options.json ? sim::summary_json(results[i]) : sim::format_report(results[i]);
+        std::fflush(stdout);
+        std::fputs(text.c_str(), options.json ? stdout : stderr);
+        if (!options.no_out && !options.json) std::fprintf(stderr, "written: %s\n", folder.c_str());
+    }
+    if (WIFSIGNALED(status)) throw ProgramEnded{128 + WTERMSIG(status), std::string("the program was ended by ") + strsignal(WTERMSIG(status))};
+    if (WEXITSTATUS(status) != 0) throw ProgramEnded{WEXITSTATUS(status), ""};
+}
+
+}  // namespace run_command
+
+void add_run_command(CLI::App& app) {
+    using run_command::Options;
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = add_command(app, "run");
+    command->add_option("--hardware", options->hardware, "a name from `heddle hardware list`, or a YAML file")->type_name("NAME")->required();
+    add_set_option(*command, options->overrides, "changes a parameter of the hardware");
+    add_programs_option(*command, options->programs);
+    command->add_option("--devices", options->devices, "how many of them the program sees")->type_name("N")->check(CLI::Range(1u, 64u))->capture_default_str();
+    command->add_option("--time", options->time,
+                        "which launches are timed: `all`, `distinct` (the first of each kernel, grid and block), `none`, or those whose name has this in it")
+        ->type_name("WHICH")
+        ->capture_default_str();
+    command->add_flag("--check", options->check, "look for races, uninitialised reads and wrong barriers in shared memory");
+    command->add_option("--out", options->out, "folder for the results; default heddle-run-PROGRAM-HARDWARE")->type_name("DIR");
+    command->add_flag("--no-out", options->no_out, "write no folder");
+    command->add_flag("--json", options->json, "print the summary as JSON, on standard output");
+    command->add_option("PROGRAM", options->words, "the program and its arguments, after --");
+    command->footer(
+        "The program is not changed: its CUDA libraries are ours. Link it with `-cudart shared`, and with PTX (nvcc does so with -arch=sm_90).\n"
+        "Its exit code is that of this command.\n"
+        "Examples:\n"
+        "  nvcc -arch=sm_90 -cudart shared saxpy.cu -o saxpy\n"
+        "  heddle run --hardware h100-sxm -- ./saxpy\n"
+        "  heddle run --hardware h100-sxm --time none -- ./train --steps 3");
+    command->callback([options] { run_command::run(*options); });
+}
+
+}  // namespace heddle::cli
