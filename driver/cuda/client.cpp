@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -107,10 +108,17 @@ bool Client::send(Call call, const Writer& content) {
     return true;
 }
 
+// Answers mostly come at once: to look for a while costs less than to be woken.
 bool Client::receive(void* bytes, std::size_t count) {
     auto* at = static_cast<char*>(bytes);
+    unsigned looks = 200;
     while (count != 0) {
-        const ssize_t got = recv(socket_, at, count, 0);
+        const ssize_t got = recv(socket_, at, count, looks != 0 ? MSG_DONTWAIT : 0);
+        if (got < 0 && errno == EAGAIN && looks != 0) {
+            --looks;
+            sched_yield();
+            continue;
+        }
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) {
             failure_ = CUDA_ERROR_UNKNOWN;
@@ -140,11 +148,17 @@ Received Client::ask(Call call, const Writer& content) {
 }
 
 CUresult Client::tell(Call call, const Writer& content) {
+    outstanding_ = true;
     return send(call, content) ? CUDA_SUCCESS : failure_;
 }
 
+CUresult Client::wait_for_order(const Stream& stream) {
+    return outstanding_ ? synchronise(&stream) : CUDA_SUCCESS;
+}
+
 CUresult Client::synchronise(const Stream* stream) {
-    return ask(Call::synchronise, Writer().put(std::uint32_t{stream == nullptr}).put(stream == nullptr ? 0 : stream->number)).status;
+    outstanding_ = false;
+    return ask(Call::synchronise, Writer().put(std::uint32_t{stream == nullptr}).put(stream == nullptr ? static_cast<std::uint32_t>(current_device()) << kDeviceShift : stream->number)).status;
 }
 
 CUresult ready() {

@@ -52,11 +52,11 @@ struct Rows {
 CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
     if (rows.width == 0 || rows.height == 0) return CUDA_SUCCESS;
     if (rows.from_pitch == rows.width && rows.to_pitch == rows.width) return copy(rows.to, rows.from, rows.width * rows.height, stream, wait);
-    return submit(stream, 1, [rows](Stream& on) {
-        if (const CUresult status = Client::get().synchronise(&on); status != CUDA_SUCCESS) return status;
+    return submit(stream, 1, [rows, wait](Stream& on) {
+        if (const CUresult status = Client::get().wait_for_order(on); status != CUDA_SUCCESS) return status;
         for (std::size_t y = 0; y < rows.height; ++y) std::memmove(rows.to + y * rows.to_pitch, rows.from + y * rows.from_pitch, rows.width);
         return Client::get().tell(Call::copy, Writer().put(CopyRequest{number(rows.to), number(rows.from), rows.width * rows.height, on.number,
-                                                                       kind_of(rows.to, rows.from), 1}));
+                                                                       kind_of(rows.to, rows.from), 1, wait}));
     });
 }
 
@@ -96,9 +96,9 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bo
     if (bytes == 0) return CUDA_SUCCESS;
     if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const CUresult submitted = submit(stream, 1, [=](Stream& on) {
-        CopyRequest request{number(to), number(from), bytes, on.number, kind_of(to, from), 0};
+        CopyRequest request{number(to), number(from), bytes, on.number, kind_of(to, from), 0, wait};
         if (!is_shared(to) || !is_shared(from)) {
-            if (const CUresult status = Client::get().synchronise(&on); status != CUDA_SUCCESS) return status;
+            if (const CUresult status = Client::get().wait_for_order(on); status != CUDA_SUCCESS) return status;
             for (const void* end : {static_cast<const void*>(to), from})
                 if (const Range range = range_of(number(end)); is_shared(end) && (range.base == 0 || number(end) + bytes > range.base + range.bytes)) {
                     // A variable of a module is no allocation of ours: the server knows its bounds.
@@ -109,7 +109,9 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bo
         }
         return Client::get().tell(Call::copy, Writer().put(request));
     });
-    if (submitted != CUDA_SUCCESS || !wait || stream_of(stream).capture != nullptr) return submitted;
+    // What is copied here is copied now.
+    const bool done = !is_shared(to) || !is_shared(from);
+    if (submitted != CUDA_SUCCESS || !wait || done || stream_of(stream).capture != nullptr) return submitted;
     return Client::get().synchronise(&stream_of(stream));
 }
 

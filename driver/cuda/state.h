@@ -90,6 +90,9 @@ class Client {
     /// Everything that was told before is done. `stream`: the host waits for that one alone; nullptr: for all.
     CUresult synchronise(const Stream* stream = nullptr);
 
+    /// The same for a stream, where anything was told since the last time.
+    CUresult wait_for_order(const Stream& stream);
+
     const std::vector<DeviceDescription>& devices() const { return devices_; }
     std::recursive_mutex mutex;
 
@@ -98,6 +101,7 @@ class Client {
     bool receive(void* bytes, std::size_t count);
     int socket_ = -1;
     int process_ = 0;
+    bool outstanding_ = false;
     CUresult failure_ = CUDA_SUCCESS;
     std::vector<DeviceDescription> devices_;
 };

@@ -12,10 +12,21 @@ using namespace heddle::driver;
 
 namespace heddle::driver {
 
+namespace {
+
+/// Of the current device.
+std::uint32_t numbered(std::uint32_t number) {
+    return static_cast<std::uint32_t>(current_device()) << kDeviceShift | number;
+}
+
+}  // namespace
+
 Stream& stream_of(CUstream stream) {
-    static Stream legacy;
-    const auto number = reinterpret_cast<std::uintptr_t>(stream);
-    return number <= 2 ? legacy : *stream;
+    if (reinterpret_cast<std::uintptr_t>(stream) > 2) return *stream;
+    static auto* const defaults = new std::map<CUdevice, Stream>;
+    Stream& chosen = (*defaults)[current_device()];
+    chosen.number = numbered(0);
+    return chosen;
 }
 
 CUresult submit(CUstream given, unsigned type, Work work) {
@@ -88,7 +99,7 @@ CUresult launch(CUfunction function, const Shape& shape, void** given, void** ex
 
 HEDDLE_API CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
     HEDDLE_CALL;
-    *stream = new Stream{next_number++, flags, std::min(0, std::max(-5, priority))};
+    *stream = new Stream{numbered(next_number++), flags, std::min(0, std::max(-5, priority))};
     if ((flags & 1) != 0) return Client::get().tell(Call::non_blocking, Writer().put((*stream)->number));
     return CUDA_SUCCESS;
 }

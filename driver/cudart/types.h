@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+struct Stream;
+struct CUlaunchAttribute;
 using cudaError_t = unsigned;
 constexpr cudaError_t cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidConfiguration = 9, cudaErrorInvalidPitchValue = 12,
                       cudaErrorInvalidSymbol = 13, cudaErrorInvalidMemcpyDirection = 21, cudaErrorMissingConfiguration = 52, cudaErrorInvalidDeviceFunction = 98,
@@ -63,8 +65,8 @@ struct cudaPointerAttributes {
 struct cudaLaunchConfig {
     dim3 grid, block;
     std::size_t shared_bytes;
-    struct Stream* stream;
-    struct CUlaunchAttribute* attributes;
+    Stream* stream;
+    CUlaunchAttribute* attributes;
     unsigned count;
 };
 

@@ -1,6 +1,6 @@
 // What a program and its virtual GPU say to each other, over a Unix socket. The program's side is libcuda.so.1 (driver/cuda), the GPU's
-// is `heddle run` (driver/server). Device memory is a region that both map at the same addresses, so that pointers mean the same on both sides and a
-// copy is a copy. This header needs nothing but the standard library: it is compiled into the libraries that programs load.
+// is `heddle run` (driver/server). Device memory is a region that both map, the
+// program at the addresses that pointers have, so that a copy is a copy. This header needs nothing but the standard library: it is compiled into the libraries that programs load.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ inline constexpr const char* kSocketVariable = "HEDDLE_GPU";
 /// Both sides come from one build; the server refuses others.
 inline constexpr std::uint32_t kVersion = 1;
 
-/// Where memory of all virtual devices, and host memory that devices reach, lies in both processes.
+/// Where memory of all virtual devices, and host memory that devices reach, lies in the program.
 inline constexpr std::uint64_t kMemoryBase = 0x300000000000u;
 inline constexpr std::uint64_t kMemoryBytes = std::uint64_t{1} << 40;
 
@@ -74,7 +74,9 @@ enum class Call : std::uint32_t {
     missing,         ///< sends the name of a function that is not there
 };
 
-/// A stream of stream id 0 is the default stream, which all others but non-blocking ones wait for.
+/// The number of a stream begins with that of its device. The rest is 0 of the default stream, which all others but non-blocking ones wait for.
+inline constexpr unsigned kDeviceShift = 24;
+
 struct Header {
     Call call = Call::hello;
     std::uint32_t bytes = 0;  ///< of what follows
@@ -120,7 +122,8 @@ struct CopyRequest {
     std::uint64_t to, from, bytes;
     std::uint32_t stream;
     CopyKind kind;
-    std::uint32_t done;  ///< the program has moved the bytes already
+    std::uint32_t done;   ///< the program has moved the bytes already
+    std::uint32_t waits;  ///< the host waits for its end
 };
 
 struct FillRequest {

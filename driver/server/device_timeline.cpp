@@ -5,17 +5,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "driver/protocol/protocol.h"
 #include "sim/run/schedule/beside.h"
 
 namespace heddle::driver {
+namespace {
+
+bool is_default(std::uint32_t stream) {
+    return (stream & ((1u << kDeviceShift) - 1)) == 0;
+}
+
+}  // namespace
 
 // The default stream runs after everything that blocking streams hold, and they after it.
 sim::StreamWork& DeviceTimeline::add(std::uint32_t stream) {
     sim::StreamWork work;
     work.stream = stream;
-    work.host_us = machine_.step.launch * 1e6;
+    work.host_us = machine_->step.launch * 1e6;
     for (const auto& [other, last] : last_)
-        if (other != stream && (stream == 0 ? !non_blocking_[other] : other == 0 && !non_blocking_[stream]))
+        if (other != stream && (is_default(stream) ? !non_blocking_[other] : is_default(other) && !non_blocking_[stream]))
             work.after.push_back(last);
     auto& waits = waits_[stream];
     work.after.insert(work.after.end(), waits.begin(), waits.end());
@@ -36,8 +44,9 @@ void DeviceTimeline::add_kernel(std::uint32_t stream, sim::KernelResult kernel) 
 }
 
 void DeviceTimeline::add_copy(std::uint32_t stream, const std::string& name, double bytes, double seconds,
-                              bool by_engine) {
+                              bool by_engine, bool host_waits) {
     sim::StreamWork& work = add(stream);
+    work.blocks_host = host_waits;
     work.time_us = seconds * 1e6;
     if (by_engine) work.engine = sim::Engine::copy;
     sim::KernelResult copy;
@@ -55,7 +64,7 @@ void DeviceTimeline::record(std::uint32_t event, std::uint32_t stream) {
     Event recorded;
     recorded.settled_us = base_us_;
     for (const auto& [other, last] : last_)
-        if (other == stream || (stream == 0 && !non_blocking_[other])) recorded.after.push_back(last);
+        if (other == stream || (is_default(stream) && !non_blocking_[other])) recorded.after.push_back(last);
     events_[event] = std::move(recorded);
 }
 
@@ -86,7 +95,7 @@ void DeviceTimeline::synchronise_all() {
 
 void DeviceTimeline::schedule() {
     if (times_.size() == work_.size()) return;
-    sim::StreamSchedule schedule = schedule_streams(work_, machine_.config.host.latency * 1e6);
+    sim::StreamSchedule schedule = schedule_streams(work_, machine_->config.host.latency * 1e6);
     times_ = std::move(schedule.work);
     pending_division_ = schedule.division;
 }
@@ -117,6 +126,14 @@ void DeviceTimeline::settle() {
     waits_.clear();
 }
 
+void DeviceTimeline::begin_no_earlier(double us) {
+    settle();
+    if (us <= base_us_) return;
+    division_.host_us += us - base_us_;
+    division_.total_us += us - base_us_;
+    base_us_ = us;
+}
+
 double DeviceTimeline::time_of(const Event& event) {
     schedule();
     double time = event.settled_us;
@@ -134,8 +151,8 @@ sim::RunResult DeviceTimeline::result(const std::string& workload, const sim::Ha
     result.workload = workload;
     result.hardware = hardware.name;
     result.hardware_description = hardware.description;
-    result.clock_hz = machine_.config.clock;
-    result.power_limit = machine_.config.power.limit;
+    result.clock_hz = machine_->config.clock;
+    result.power_limit = machine_->config.power.limit;
     result.division = division_;
     result.step_time_us = division_.total_us;
     result.launch_gap_us = division_.gaps_us;

@@ -15,12 +15,12 @@ namespace heddle::driver {
 
 class DeviceTimeline {
   public:
-    explicit DeviceTimeline(const sim::GpuMachine& machine) : machine_(machine) {}
+    explicit DeviceTimeline(const sim::GpuMachine& machine) : machine_(&machine) {}
 
     /// A kernel that was timed; `kernel.time_us` and `gap_us` are those alone on the device.
     void add_kernel(std::uint32_t stream, sim::KernelResult kernel);
-    /// A copy over the host's link, or within memory, or a fill.
-    void add_copy(std::uint32_t stream, const std::string& name, double bytes, double seconds, bool by_engine);
+    /// A copy over the host's link, or within memory, or a fill. `host_waits`: for its end.
+    void add_copy(std::uint32_t stream, const std::string& name, double bytes, double seconds, bool by_engine, bool host_waits);
     void record(std::uint32_t event, std::uint32_t stream);
     void wait(std::uint32_t stream, std::uint32_t event);
     /// The host waits for a stream, or for everything.
@@ -31,6 +31,11 @@ class DeviceTimeline {
     double elapsed(std::uint32_t from, std::uint32_t to);
     bool is_recorded(std::uint32_t event) const { return events_.count(event) != 0; }
     void set_non_blocking(std::uint32_t stream) { non_blocking_[stream] = true; }
+
+    /// When everything that the device was given has ended.
+    double now_us() const { return base_us_; }
+    /// What comes next begins no earlier.
+    void begin_no_earlier(double us);
 
     /// Everything so far.
     sim::RunResult result(const std::string& workload, const sim::Hardware& hardware);
@@ -45,7 +50,7 @@ class DeviceTimeline {
     void settle();
     double time_of(const Event& event);
 
-    const sim::GpuMachine& machine_;
+    const sim::GpuMachine* machine_;
     std::vector<sim::KernelResult> done_;      ///< with their times
     std::vector<sim::KernelResult> pending_;   ///< of each `work_`
     std::vector<sim::StreamWork> work_;        ///< since the host last waited for everything

@@ -1,6 +1,7 @@
 #include "driver/server/server.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -61,8 +62,8 @@ struct Server::Client {
     Client& operator=(const Client&) = delete;
 };
 
-Server::Server(const sim::Hardware& hardware, const GpuOptions& options)
-    : hardware_(hardware), options_(options), model_(sim::gpu_config(hardware), options) {
+Server::Server(const sim::Hardware& hardware, const GpuOptions& options, std::string workload)
+    : hardware_(hardware), options_(options), workload_(std::move(workload)), model_(sim::gpu_config(hardware), options) {
     std::string pattern = (std::filesystem::temp_directory_path() / "heddle-gpu-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) fail("make a folder for a socket");
     folder_ = pattern;
@@ -88,10 +89,17 @@ void Server::accept_client() {
     clients_.push_back(std::make_unique<Client>(descriptor, hardware_, options_, model_));
 }
 
-/// False: the program is gone.
-bool Server::read_from(Client& client) {
+/// False: the program is gone. `more`: it has sent something.
+bool Server::read_from(Client& client, bool& more) {
     char buffer[1 << 16];
-    const ssize_t count = recv(client.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+    // The next message often comes at once: to look for a while costs less than to be woken.
+    ssize_t count = -1;
+    for (unsigned looks = 200; looks != 0; --looks) {
+        count = recv(client.socket, buffer, sizeof buffer, MSG_DONTWAIT);
+        if (count >= 0 || errno != EAGAIN) break;
+        sched_yield();
+    }
+    more = count > 0;
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (count <= 0) return false;
     std::vector<char>& received = client.received;
@@ -131,8 +139,11 @@ int Server::serve_until_end_of(pid_t child) {
         }
         // What it sent before its end is carried out first.
         for (std::size_t i = clients_.size(); i-- > 0;) {
-            if (waits[i + 2].revents == 0 || read_from(*clients_[i])) continue;
-            if (auto result = clients_[i]->gpu.result(workload_)) results_.push_back(std::move(*result));
+            if (waits[i + 2].revents == 0) continue;
+            bool more = true, there = true;
+            for (unsigned rounds = 64; rounds != 0 && more && there; --rounds) there = read_from(*clients_[i], more);
+            if (there) continue;
+            keep_results(*clients_[i]);
             clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
         }
         if ((waits[1].revents & POLLIN) != 0) accept_client();
@@ -147,11 +158,13 @@ int Server::serve_until_end_of(pid_t child) {
     return status;
 }
 
-std::vector<sim::RunResult> Server::results(const std::string& workload) {
-    for (const auto& client : clients_)
-        if (auto result = client->gpu.result(workload)) results_.push_back(std::move(*result));
+void Server::keep_results(Client& client) {
+    for (sim::RunResult& result : client.gpu.results(workload_)) results_.push_back(std::move(result));
+}
+
+std::vector<sim::RunResult> Server::results() {
+    for (const auto& client : clients_) keep_results(*client);
     clients_.clear();
-    for (sim::RunResult& result : results_) result.workload = workload;
     return std::move(results_);
 }
 

@@ -14,7 +14,8 @@ namespace heddle::driver {
 class Server {
   public:
     /// All arguments must outlive this. Throws heddle::Error when the system gives no socket.
-    Server(const sim::Hardware& hardware, const GpuOptions& options);
+    /// `workload`: what the run is called.
+    Server(const sim::Hardware& hardware, const GpuOptions& options, std::string workload);
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -24,21 +25,22 @@ class Server {
     /// Serves until the process, a child of this one, has ended, and what it has sent is done. Returns its status, as waitpid() has it.
     int serve_until_end_of(pid_t child);
     /// Of each process that used a device, in the order in which they came.
-    std::vector<sim::RunResult> results(const std::string& workload);
+    std::vector<sim::RunResult> results();
 
   private:
     struct Client;
-    bool read_from(Client& client);
+    bool read_from(Client& client, bool& more);
     void accept_client();
+    void keep_results(Client& client);
 
     const sim::Hardware& hardware_;
     const GpuOptions& options_;
+    const std::string workload_;
     TimingModel model_;
     std::string folder_, path_;
     int listener_ = -1;
     std::vector<std::unique_ptr<Client>> clients_;
     std::vector<sim::RunResult> results_;
-    std::string workload_;
 };
 
 }  // namespace heddle::driver

@@ -27,15 +27,20 @@ SharedMemory::SharedMemory() : free_{{kMemoryBase, kMemoryBytes}} {
     descriptor_ = memfd_create("heddle device memory", MFD_CLOEXEC);
     if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(kMemoryBytes)) != 0)
         throw Error(std::string("cannot make memory to share: ") + std::strerror(errno));
-    void* const wanted = reinterpret_cast<void*>(kMemoryBase);
-    if (mmap(wanted, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, descriptor_, 0) != wanted)
+    void* const mapped = mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
+    if (mapped == MAP_FAILED)
         throw Error(std::string("cannot map memory to share: ") + std::strerror(errno), {},
                     "allow a terabyte of addresses (ulimit -v unlimited)");
+    bytes_ = static_cast<std::byte*>(mapped);
 }
 
 SharedMemory::~SharedMemory() {
-    munmap(reinterpret_cast<void*>(kMemoryBase), kMemoryBytes);
+    munmap(bytes_, kMemoryBytes);
     close(descriptor_);
+}
+
+std::byte* SharedMemory::at(std::uint64_t address) {
+    return bytes_ + (address - kMemoryBase);
 }
 
 // First fit. Pages that were never written, or were given back, are zero and take no memory.

@@ -1,4 +1,5 @@
-// Memory that programs and their virtual GPU share: a file without a name, mapped at the same addresses on both sides.
+// Memory that a program and its virtual GPU share: a file without a name. The program maps it at the addresses that pointers have; here, where
+// there are several programs, it lies anywhere.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@ namespace heddle::driver {
 
 class SharedMemory final : public ptx::MemoryArena {
   public:
-    /// Throws heddle::Error when the system gives none, or the addresses are taken.
+    /// Throws heddle::Error when the system gives none.
     SharedMemory();
     ~SharedMemory() override;
     SharedMemory(const SharedMemory&) = delete;
@@ -18,12 +19,13 @@ class SharedMemory final : public ptx::MemoryArena {
 
     std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment) override;
     void release(std::uint64_t address, std::uint64_t bytes) override;
-    std::byte* at(std::uint64_t address) override { return reinterpret_cast<std::byte*>(address); }
+    std::byte* at(std::uint64_t address) override;
     /// What a program maps at kMemoryBase.
     int descriptor() const { return descriptor_; }
 
   private:
     int descriptor_ = -1;
+    std::byte* bytes_ = nullptr;
     std::map<std::uint64_t, std::uint64_t> free_;  ///< bytes by address
 };
 

@@ -8,6 +8,7 @@
 
 #include "driver/server/fat_binary.h"
 #include "isa/common/error.h"
+#include "isa/ptx/names.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
 #include "models/gpu/occupancy.h"
@@ -30,6 +31,30 @@ Status status_of(const std::string& problem) {
 
 ptx::Dim3 dimensions(const std::uint32_t (&size)[3]) {
     return {size[0], size[1], size[2]};
+}
+
+/// "add(float*, int)" of "_Z3addPfi", without what it returns.
+std::string readable_name(const std::string& symbol) {
+    const std::string name = ptx::demangle(symbol);
+    return name.rfind("void ", 0) == 0 ? name.substr(5) : name;
+}
+
+/// The function alone: without parameters, arguments of templates and namespaces.
+std::string short_name(const std::string& name) {
+    std::string text;
+    unsigned depth = 0;
+    for (const char c : name) {
+        if (c == '<') ++depth;
+        if (c == '(' && depth == 0) break;
+        if (depth == 0) text += c;
+        if (c == '>' && depth != 0) --depth;
+    }
+    const std::size_t scope = text.rfind("::");
+    return scope == std::string::npos ? text : text.substr(scope + 2);
+}
+
+std::uint32_t device_of(std::uint32_t stream) {
+    return stream >> kDeviceShift;
 }
 
 std::string shape_of(const LaunchRequest& request) {
@@ -64,7 +89,7 @@ VirtualGpu::VirtualGpu(const sim::Hardware& hardware, const GpuOptions& options,
       options_(options),
       model_(model),
       memory_(&arena_),
-      timeline_(machine_),
+      timelines_(options.devices, DeviceTimeline(machine_)),
       residency_(machine_.config.l2.bytes_per_partition()) {}
 
 std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
@@ -114,28 +139,36 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
                     break;
                 case Call::record_event: {
                     const auto event = content.get<std::uint32_t>();
-                    timeline_.record(event, content.get<std::uint32_t>());
+                    const auto stream = content.get<std::uint32_t>();
+                    timeline(stream).record(event, stream);
+                    event_devices_[event] = device_of(stream);
                     break;
                 }
                 case Call::wait_event: {
                     const auto stream = content.get<std::uint32_t>();
-                    timeline_.wait(stream, content.get<std::uint32_t>());
+                    wait(stream, content.get<std::uint32_t>());
                     break;
                 }
                 case Call::synchronise: {
                     const auto all = content.get<std::uint32_t>();
-                    if (const auto stream = content.get<std::uint32_t>(); all == 0)
-                        timeline_.synchronise(stream);
+                    const auto stream = content.get<std::uint32_t>();
+                    if (all == 0)
+                        timeline(stream).synchronise(stream);
                     else
-                        timeline_.synchronise_all();
+                        timeline(stream).synchronise_all();
                     break;
                 }
                 case Call::wait_host:
-                    timeline_.synchronise_event(content.get<std::uint32_t>());
+                {
+                    const auto event = content.get<std::uint32_t>();
+                    timelines_[event_devices_[event]].synchronise_event(event);
                     break;
-                case Call::non_blocking:
-                    timeline_.set_non_blocking(content.get<std::uint32_t>());
+                }
+                case Call::non_blocking: {
+                    const auto stream = content.get<std::uint32_t>();
+                    timeline(stream).set_non_blocking(stream);
                     break;
+                }
                 case Call::tensor_map:
                     tensor_map(content, answer);
                     break;
@@ -441,8 +474,10 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
     }
     sim::KernelResult kernel = sim::kernel_result(function.kernel->name(), context.grid, context.block, outcome, machine_.config);
     kernel.kind = "kernel";
-    kernel.op_name = fmt::format("{} {}x{}", kernel.name, context.grid.count(), context.block.count());
-    timeline_.add_kernel(request.stream, std::move(kernel));
+    kernel.recorded_kernel = kernel.name;
+    kernel.name = readable_name(kernel.name);
+    kernel.op_name = fmt::format("{} {}x{}", short_name(kernel.name), context.grid.count(), context.block.count());
+    timeline(request.stream).add_kernel(request.stream, std::move(kernel));
 }
 
 /// What earlier launches left in L2 of the buffers that pointers among the parameters lead to.
@@ -477,17 +512,17 @@ void VirtualGpu::copy(Reader& content) {
     const double link = config.host.latency + bytes / config.host.bandwidth;
     switch (request.kind) {
         case CopyKind::host_to_device:
-            timeline_.add_copy(request.stream, "copy from host", bytes, link, true);
+            timeline(request.stream).add_copy(request.stream, "copy from host", bytes, link, true, request.waits != 0);
             break;
         case CopyKind::device_to_host:
-            timeline_.add_copy(request.stream, "copy to host", bytes, link, true);
+            timeline(request.stream).add_copy(request.stream, "copy to host", bytes, link, true, request.waits != 0);
             break;
         case CopyKind::peer:
-            timeline_.add_copy(request.stream, "copy to another device", bytes, link, true);
+            timeline(request.stream).add_copy(request.stream, "copy to another device", bytes, link, true, request.waits != 0);
             break;
         case CopyKind::device_to_device:
-            timeline_.add_copy(request.stream, "copy on the device", bytes,
-                               config.launch.before + config.launch.after + 2 * bytes / config.hbm.bandwidth, false);
+            timeline(request.stream).add_copy(request.stream, "copy on the device", bytes,
+                               config.launch.before + config.launch.after + 2 * bytes / config.hbm.bandwidth, false, request.waits != 0);
             break;
         case CopyKind::host_to_host:
             break;
@@ -503,9 +538,9 @@ void VirtualGpu::fill(Reader& content) {
     for (std::uint64_t y = 0; y < request.height; ++y) memory_.write(request.to + y * request.pitch, bytes);
     if (!timing()) return;
     const double all = static_cast<double>(row * request.height);
-    timeline_.add_copy(request.stream, "fill", all,
+    timeline(request.stream).add_copy(request.stream, "fill", all,
                        machine_.config.launch.before + machine_.config.launch.after + all / machine_.config.hbm.bandwidth,
-                       false);
+                       false, false);
 }
 
 void VirtualGpu::occupancy(Reader& content, Answer& answer) {
@@ -548,22 +583,48 @@ void VirtualGpu::tensor_map(Reader& content, Answer& answer) {
 
 void VirtualGpu::elapsed(Reader& content, Answer& answer) {
     const auto from = content.get<std::uint32_t>(), to = content.get<std::uint32_t>();
-    if (!timeline_.is_recorded(from) || !timeline_.is_recorded(to)) {
+    const std::uint32_t device = event_devices_[from];
+    if (device != event_devices_[to] || !timelines_[device].is_recorded(from) || !timelines_[device].is_recorded(to)) {
         answer.status = Status::invalid_handle;
         return;
     }
-    answer.content.put(static_cast<float>(timeline_.elapsed(from, to)));
+    answer.content.put(static_cast<float>(timelines_[device].elapsed(from, to)));
 }
 
-std::optional<sim::RunResult> VirtualGpu::result(const std::string& workload) {
-    if (launches_ == 0 && allocated_.empty() && used_bytes_ == 0) return std::nullopt;
-    sim::RunResult result = timeline_.result(workload, hardware_);
-    if (untimed_ != 0)
-        result.notes.push_back(fmt::format("{} of {} launches were carried out without being timed", untimed_, launches_));
-    for (const ptx::CheckFinding& finding : log_.findings()) result.notes.push_back(finding.text);
-    for (const std::string& name : missing_)
-        result.notes.push_back("the program called " + name + ", which is not there: it returned an error");
-    return result;
+DeviceTimeline& VirtualGpu::timeline(std::uint32_t stream) {
+    const std::uint32_t device = device_of(stream);
+    if (device >= timelines_.size()) throw Error("there is no device " + std::to_string(device));
+    return timelines_[device];
+}
+
+// Devices have clocks of their own: one that waits for another goes on when that has done all that it was given.
+void VirtualGpu::wait(std::uint32_t stream, std::uint32_t event) {
+    const auto from = event_devices_.find(event);
+    if (from == event_devices_.end()) return;  // as CUDA has it: what was never recorded is waited for in no time
+    DeviceTimeline& waiting = timeline(stream);
+    if (from->second == device_of(stream)) {
+        waiting.wait(stream, event);
+    } else {
+        timelines_[from->second].synchronise_all();
+        waiting.begin_no_earlier(timelines_[from->second].now_us());
+    }
+}
+
+std::vector<sim::RunResult> VirtualGpu::results(const std::string& workload) {
+    std::vector<sim::RunResult> results;
+    for (std::size_t device = 0; device < timelines_.size(); ++device) {
+        sim::RunResult result = timelines_[device].result(
+            device == 0 ? workload : fmt::format("{} device {}", workload, device), hardware_);
+        if (result.kernels.empty() && (device != 0 || launches_ == 0)) continue;
+        if (device == 0 && untimed_ != 0)
+            result.notes.push_back(
+                fmt::format("{} of {} launches were carried out without being timed", untimed_, launches_));
+        for (const ptx::CheckFinding& finding : log_.findings()) result.notes.push_back(finding.text);
+        for (const std::string& name : missing_)
+            result.notes.push_back("the program called " + name + ", which is not there: it returned an error");
+        results.push_back(std::move(result));
+    }
+    return results;
 }
 
 }  // namespace heddle::driver

@@ -63,8 +63,8 @@ class VirtualGpu {
     /// Carries out a message. Nothing: it wants no answer.
     std::optional<Answer> handle(Call call, Reader content);
     int memory_descriptor() const { return arena_.descriptor(); }
-    /// What the program did, as a run; nothing when it used no device.
-    std::optional<sim::RunResult> result(const std::string& workload);
+    /// What the program did, as a run for each device that it used.
+    std::vector<sim::RunResult> results(const std::string& workload);
 
   private:
     struct Module;
@@ -82,6 +82,8 @@ class VirtualGpu {
     void occupancy(Reader& content, Answer& answer);
     void tensor_map(Reader& content, Answer& answer);
     void elapsed(Reader& content, Answer& answer);
+    DeviceTimeline& timeline(std::uint32_t stream);
+    void wait(std::uint32_t stream, std::uint32_t event);
     Function& function_of(std::uint32_t number);
     Module& module_of(std::uint32_t number);
     ptx::LaunchContext context_of(const LaunchRequest& request, Function& function, std::string_view parameters);
@@ -96,7 +98,8 @@ class VirtualGpu {
     TimingModel& model_;
     SharedMemory arena_;
     ptx::GlobalMemory memory_;
-    DeviceTimeline timeline_;
+    std::vector<DeviceTimeline> timelines_;  ///< by device
+    std::map<std::uint32_t, std::uint32_t> event_devices_;
     sim::L2Residency residency_;
     std::map<std::uint32_t, std::unique_ptr<Module>> modules_;
     std::map<std::uint32_t, std::unique_ptr<Function>> functions_;

@@ -130,12 +130,12 @@ void run(Options options) {
     if (!options.no_out) sim::check_run_directory(options.out);
     refuse_static_runtime(options.words[0]);
     const driver::GpuOptions gpu = gpu_options(options);
-    driver::Server server(hardware, gpu);
+    driver::Server server(hardware, gpu, name);
     // Ctrl-C is the program's; what it did until then is reported.
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     const int status = server.serve_until_end_of(start(options, server.path()));
-    std::vector<sim::RunResult> results = server.results(name);
+    std::vector<sim::RunResult> results = server.results();
     for (std::size_t i = 0; i < results.size() && gpu.timing != driver::Timing::none; ++i) {
         const std::string folder = i == 0 ? options.out : options.out + "-" + std::to_string(i + 1);
         if (!options.no_out)

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Runs a program of examples/programs on a virtual GPU, and looks for what it should say.
+#   check_program.sh HEDDLE NVCC SOURCE_TREE NAME        NVCC may be empty: then what needs it is skipped (exit code 77)
+set -euo pipefail
+heddle=$1 nvcc=$2 programs=$3/examples/programs name=$4
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export HEDDLE_PROGRESS=off
+
+fail() { echo "$name: $1"; cat out err 2>/dev/null; exit 1; }
+build() {
+    [ -n "$nvcc" ] || { echo "skipped: there is no nvcc"; exit 77; }
+    local options=("${@:3}")
+    [ $# -gt 2 ] || options=(-arch=sm_90)
+    "$nvcc" -std=c++17 -cudart "${2:-shared}" "${options[@]}" "$programs/$1.cu" -o "$1"
+}
+# run CODE OPTIONS...: the exit code that the program and the command have.
+run() {
+    local code=0
+    "$heddle" run --hardware h100-sxm "${@:2}" >out 2>err || code=$?
+    [ "$code" -eq "$1" ] || fail "exit code $code instead of $1"
+}
+says() { grep -q -- "$2" "$1" || fail "$1 does not say: $2"; }
+
+case $name in
+vector_add_driver)
+    cc "$programs/vector_add_driver.c" -o vector_add_driver -ldl
+    run 0 --time none -- ./vector_add_driver
+    says out "0 of 100000 sums are wrong"
+    [ "$(ls)" = "$(printf 'err\nout\nvector_add_driver')" ] || fail "something was left in the folder"
+    run 0 -- ./vector_add_driver
+    says out "132 of 132 SMs: 0 of 100000 sums are wrong"
+    [ -s heddle-run-vector_add_driver-h100-sxm/summary.json ] || fail "there is no summary"
+    says heddle-run-vector_add_driver-h100-sxm/timeline.json '"add'
+    # Two runs say the same, but for how long they took.
+    mv heddle-run-vector_add_driver-h100-sxm first
+    run 0 -- ./vector_add_driver
+    for file in kernels.csv timeline.json; do cmp "first/$file" "heddle-run-vector_add_driver-h100-sxm/$file" || fail "$file differs"; done
+    ;;
+mistakes)
+    run 2 -- ./nothing
+    says err "cannot run it"
+    run 2
+    says err "no program is named"
+    run 3 --no-out -- sh -c 'exit 3'
+    run 137 --no-out -- sh -c 'kill -KILL $$'
+    says err "the program was ended by Killed"
+    run 2 --hardware tpu-v4 -- true || true
+    ;;
+vector_add)
+    build vector_add
+    run 0 --time none -- ./vector_add
+    says out "sums: right"
+    for mode in none size speed; do
+        build vector_add shared -arch=sm_90 --compress-mode=$mode
+        run 0 --time none -- ./vector_add 1000
+        says out "sums: right"
+    done
+    run 0 --time distinct --no-out -- ./vector_add 5000
+    says err "1 .* launch  *cycle"
+    ;;
+static_runtime)
+    build vector_add static
+    run 2 -- ./vector_add
+    says err "link it with .nvcc -cudart shared."
+    ;;
+machine_code_alone)
+    build vector_add shared -gencode arch=compute_90,code=sm_90
+    run 1 --no-out -- ./vector_add
+    says err "-gencode arch=compute_90,code=compute_90"
+    ;;
+peers)
+    build peers
+    run 0 --devices 4 --time none -- ./peers
+    says out "4 devices"
+    ;;
+fork)
+    build vector_add
+    run 0 --time none --no-out -- sh -c './vector_add 1000 & ./vector_add 2000 && wait'
+    [ "$(grep -c "sums: right" out)" -eq 2 ] || fail "not both processes are right"
+    ;;
+*)
+    build "$name"
+    run 0 --no-out -- "./$name"
+    says out "right"
+    ;;
+esac

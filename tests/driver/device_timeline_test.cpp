@@ -1,0 +1,69 @@
+#include "driver/server/device_timeline.h"
+
+#include <catch2/catch.hpp>
+
+#include "sim/hardware/load_hardware.h"
+
+using namespace heddle;
+using namespace heddle::driver;
+
+namespace {
+
+/// A kernel that leaves room for others.
+sim::KernelResult kernel(double time_us) {
+    sim::KernelResult result;
+    result.name = result.op_name = "k";
+    result.time_us = time_us;
+    result.gap_us = 1;
+    result.waves = 0.1;
+    return result;
+}
+
+struct Fixture {
+    sim::Hardware hardware = sim::load_hardware("h100-sxm");
+    DeviceTimeline timeline{*sim::gpu_machine(hardware)};
+    double step() { return timeline.result("x", hardware).step_time_us; }
+};
+
+}  // namespace
+
+TEST_CASE("kernels of two streams run side by side, those of one stream and of the default stream do not") {
+    Fixture apart, together, by_default, beside_default;
+    for (const std::uint32_t stream : {2u, 2u}) apart.timeline.add_kernel(stream, kernel(100));
+    for (const std::uint32_t stream : {2u, 3u}) together.timeline.add_kernel(stream, kernel(100));
+    for (const std::uint32_t stream : {2u, 0u}) by_default.timeline.add_kernel(stream, kernel(100));
+    beside_default.timeline.set_non_blocking(2);
+    for (const std::uint32_t stream : {2u, 0u}) beside_default.timeline.add_kernel(stream, kernel(100));
+    const double two = apart.step(), one = together.step();
+    CHECK(two > 200);
+    CHECK(one > 100);
+    CHECK(one < 110);
+    CHECK(by_default.step() == Approx(two));
+    CHECK(beside_default.step() == Approx(one));
+}
+
+TEST_CASE("an event orders streams, and the time between two is that of the work between them") {
+    Fixture f;
+    f.timeline.record(1, 2);
+    f.timeline.add_kernel(2, kernel(100));
+    f.timeline.record(2, 2);
+    f.timeline.wait(3, 2);
+    f.timeline.add_kernel(3, kernel(50));
+    f.timeline.record(3, 3);
+    CHECK(f.timeline.elapsed(2, 3) * 1000 == Approx(51));
+    CHECK(f.timeline.elapsed(1, 3) * 1000 > 151);
+    // The same when everything is over, and later work is not in it.
+    f.timeline.synchronise_all();
+    f.timeline.add_kernel(2, kernel(1000));
+    CHECK(f.timeline.elapsed(2, 3) * 1000 == Approx(51));
+}
+
+TEST_CASE("a copy runs beside a kernel of another stream, and the host that waits for it does nothing else") {
+    Fixture beside, waiting;
+    for (Fixture* f : {&beside, &waiting}) {
+        f->timeline.add_copy(2, "copy from host", 5.5e6, 100e-6, true, f == &waiting);
+        f->timeline.add_kernel(3, kernel(100));
+    }
+    CHECK(beside.step() < 115);
+    CHECK(waiting.step() > 200);
+}
