@@ -15,8 +15,8 @@
 namespace heddle::driver {
 
 void complain(const std::string& text) {
-    static std::set<std::string> said;
-    if (said.insert(text).second) std::fprintf(stderr, "heddle: %s\n", text.c_str());
+    static auto* const said = new std::set<std::string>;
+    if (said->insert(text).second) std::fprintf(stderr, "heddle: %s\n", text.c_str());
 }
 
 CUresult missing(const char* name) {

@@ -14,8 +14,8 @@ namespace heddle::driver {
 namespace {
 
 std::vector<Context*>& context_stack() {
-    thread_local std::vector<Context*> stack;
-    return stack;
+    thread_local auto* const stack = new std::vector<Context*>;  // programs call until their very end
+    return *stack;
 }
 bool initialised = false;
 
@@ -32,8 +32,8 @@ Context*& current_context() {
 }
 
 Context& primary_context(CUdevice device) {
-    static std::map<CUdevice, Context> contexts;
-    Context& context = contexts[device];
+    static auto* const contexts = new std::map<CUdevice, Context>;
+    Context& context = (*contexts)[device];
     context.device = device;
     context.primary = true;
     return context;
@@ -254,15 +254,18 @@ HEDDLE_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     return CUDA_SUCCESS;
 }
 namespace {
-std::map<unsigned, std::size_t> limits{{0, 1024}, {1, 1 << 20}, {2, 8 << 20}};
+std::size_t& limit_of(unsigned limit) {
+    static auto* const limits = new std::map<unsigned, std::size_t>{{0, 1024}, {1, 1 << 20}, {2, 8 << 20}};
+    return (*limits)[limit];
 }
+}  // namespace
 HEDDLE_API CUresult cuCtxGetLimit(std::size_t* value, unsigned limit) {
-    *value = limits[limit];
+    *value = limit_of(limit);
     return CUDA_SUCCESS;
 }
 HEDDLE_API CUresult cuCtxSetLimit(unsigned limit, std::size_t value) {
     HEDDLE_CALL;
-    limits[limit] = value;
+    limit_of(limit) = value;
     return Client::get().tell(Call::set_limit, Writer().put(limit).put(std::uint64_t{value}));
 }
 HEDDLE_API CUresult cuCtxGetCacheConfig(int* config) {

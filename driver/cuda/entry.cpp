@@ -83,7 +83,14 @@ HEDDLE_API CUresult cuGetProcAddress(const char* name, void** entry, int version
 /// Tables that NVIDIA's own libraries ask their own driver for. This is another driver, and has none.
 HEDDLE_API CUresult cuGetExportTable(const void** table, const CUuuid*) {
     *table = nullptr;
-    complain("a library of NVIDIA's in this program asks for NVIDIA's own driver: link the program with -cudart shared (CMake: CUDA_RUNTIME_LIBRARY Shared), so that it "
-             "uses the runtime that `heddle run` brings along");
+    Dl_info caller{};
+    const bool known = dladdr(__builtin_return_address(0), &caller) != 0 && caller.dli_fname != nullptr;
+    const std::string path = known ? caller.dli_fname : "";
+    const std::string name = path.substr(path.find_last_of('/') + 1);
+    if (name.find(".so") == std::string::npos)
+        complain("the CUDA runtime is linked into this program, and asks for NVIDIA's own driver: link it with `nvcc -cudart shared`, or in CMake with "
+                 "CUDA_RUNTIME_LIBRARY Shared");
+    else
+        complain(name + " asks for NVIDIA's own driver, and there is nothing that stands in for it yet: its calls fail");
     return CUDA_ERROR_NOT_FOUND;
 }

@@ -192,8 +192,8 @@ struct Pool {
     std::uint64_t threshold = 0;
 };
 HEDDLE_API CUresult cuDeviceGetDefaultMemPool(Pool** pool, CUdevice device) {
-    static std::map<CUdevice, Pool> pools;
-    *pool = &pools.emplace(device, Pool{device}).first->second;
+    static auto* const pools = new std::map<CUdevice, Pool>;
+    *pool = &pools->emplace(device, Pool{device}).first->second;
     return CUDA_SUCCESS;
 }
 HEDDLE_API CUresult cuDeviceGetMemPool(Pool** pool, CUdevice device) { return cuDeviceGetDefaultMemPool(pool, device); }

@@ -277,6 +277,18 @@ HEDDLE_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* bl
 HEDDLE_API CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction function, std::size_t (*shared_of)(int), std::size_t shared, int limit) {
     return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, function, shared_of, shared, limit, 0);
 }
+// Clusters do not reach over GPCs: how many fit is left at what the SMs have room for.
+HEDDLE_API CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction function, const CUlaunchConfig* config) {
+    HEDDLE_CALL;
+    unsigned size = 1;
+    for (unsigned i = 0; i < config->numAttrs; ++i)
+        if (config->attrs[i].id == kAttributeCluster) size = config->attrs[i].value.cluster[0] * config->attrs[i].value.cluster[1] * config->attrs[i].value.cluster[2];
+    int blocks = 0, sms = 0;
+    const CUresult status = cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, static_cast<int>(config->blockDimX * config->blockDimY * config->blockDimZ), config->sharedMemBytes);
+    device_attribute(&sms, 16, current_device());
+    *clusters = blocks * sms / static_cast<int>(size == 0 ? 1 : size);
+    return status;
+}
 HEDDLE_API CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction, const CUlaunchConfig*) {
     *size = 8;
     return CUDA_SUCCESS;

@@ -54,8 +54,8 @@ struct Configuration {
     CUstream stream;
 };
 std::vector<Configuration>& configurations() {
-    thread_local std::vector<Configuration> stack;
-    return stack;
+    thread_local auto* const stack = new std::vector<Configuration>;
+    return *stack;
 }
 
 /// The primary context of the thread's device is current.
@@ -236,6 +236,20 @@ HEDDLE_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(in
 }
 HEDDLE_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* symbol, int threads, std::size_t shared) {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, symbol, threads, shared, 0);
+}
+HEDDLE_API cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* symbol, const cudaLaunchConfig* config) {
+    HEDDLE_CALL;
+    CUfunction function = nullptr;
+    if (const cudaError_t status = function_of(symbol, &function); status != cudaSuccess) return remember(status);
+    const CUlaunchConfig given{config->grid.x, config->grid.y, config->grid.z, config->block.x, config->block.y, config->block.z,
+                               static_cast<unsigned>(config->shared_bytes), config->stream, config->attributes, config->count};
+    return remember(cuOccupancyMaxActiveClusters(clusters, function, &given));
+}
+HEDDLE_API cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* symbol, const cudaLaunchConfig*) {
+    HEDDLE_CALL;
+    CUfunction function = nullptr;
+    if (const cudaError_t status = function_of(symbol, &function); status != cudaSuccess) return remember(status);
+    return remember(cuOccupancyMaxPotentialClusterSize(size, function, nullptr));
 }
 HEDDLE_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* symbol, int blocks, int) {
     HEDDLE_CALL;

@@ -1,14 +1,16 @@
 #include "driver/server/virtual_gpu.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "driver/server/fat_binary.h"
 #include "isa/common/error.h"
-#include "isa/ptx/names.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
 #include "models/gpu/occupancy.h"
@@ -35,8 +37,11 @@ ptx::Dim3 dimensions(const std::uint32_t (&size)[3]) {
 
 /// "add(float*, int)" of "_Z3addPfi", without what it returns.
 std::string readable_name(const std::string& symbol) {
-    const std::string name = ptx::demangle(symbol);
-    return name.rfind("void ", 0) == 0 ? name.substr(5) : name;
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+    if (status != 0) return symbol;
+    const std::string text = name.get();
+    return text.rfind("void ", 0) == 0 ? text.substr(5) : text;
 }
 
 /// The function alone: without parameters, arguments of templates and namespaces.
