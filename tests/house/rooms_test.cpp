@@ -43,7 +43,7 @@ std::vector<std::string> included_by(const std::string& text) {
 
 Includes read_tree(const fs::path& root) {
     Includes includes;
-    for (const char* room : {"isa", "models", "workloads", "sim", "validation"}) {
+    for (const char* room : {"isa", "models", "workloads", "sim", "driver", "validation"}) {
         for (const auto& entry : fs::recursive_directory_iterator(root / room)) {
             const std::string ending = entry.path().extension().string();
             if (ending != ".h" && ending != ".cpp") continue;
@@ -63,6 +63,7 @@ bool may_include(const std::string& file, const std::string& header) {
         {"models", {"models", "isa"}},
         {"workloads", {"workloads", "isa"}},
         {"sim", {"sim", "models", "workloads", "isa"}},
+        {"driver", {"driver", "sim", "models", "workloads", "isa"}},
         {"validation", {"validation", "sim", "models", "workloads", "isa"}},
     };
     const std::string room = leading(file, 1), other = leading(header, 1);
