@@ -9,7 +9,7 @@ foreach(room isa models workloads sim)
     add_library(heddle::${room} ALIAS heddle_${room})
     heddle_export(${room})
     install(DIRECTORY ${room} DESTINATION include/heddle COMPONENT development FILES_MATCHING PATTERN "*.h"
-            PATTERN sim/cli EXCLUDE PATTERN sim/hardware EXCLUDE PATTERN sim/clusters EXCLUDE
+            PATTERN sim/cli EXCLUDE PATTERN sim/clusters EXCLUDE
             PATTERN workloads/tracers EXCLUDE PATTERN assets EXCLUDE)
 endforeach()
 heddle_export(systemc)

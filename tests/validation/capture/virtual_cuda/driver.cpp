@@ -245,8 +245,7 @@ CUresult CUDAAPI cuMemFree(CUdeviceptr address) {
     if (found == driver().sizes.end()) return CUDA_ERROR_INVALID_VALUE;
     driver().allocated_bytes -= found->second;
     if (ptx::Allocation* allocation = driver().memory.find(address, 1)) {
-        allocation->data.clear();
-        allocation->data.shrink_to_fit();
+        allocation->data = {};
         allocation->backed = false;
         allocation->bytes = 0;  // uses after this are out of bounds
     }
