@@ -294,7 +294,8 @@ HEDDLE_API CUresult cuPointerGetAttribute(void* value, int attribute, CUdevicept
     };
     switch (attribute) {
         case 1:
-            return give(&primary_context(range.device));
+            *static_cast<Context**>(value) = &primary_context(range.device);
+            return CUDA_SUCCESS;
         case 2:
             return give(range.kind == MemoryKind::host ? 1u : 2u);
         case 3: case 4:

@@ -124,6 +124,8 @@ int attribute(int which, int device) {
 
 }  // namespace
 
+// Names that nvcc's host code calls.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 HEDDLE_API void** __cudaRegisterFatBinary(void* wrapper) {
     const std::lock_guard<std::recursive_mutex> lock(guard());
     return reinterpret_cast<void**>(new Binary{wrapper});
@@ -160,7 +162,7 @@ HEDDLE_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::
     *grid = last.grid;
     *block = last.block;
     *shared = last.shared_bytes;
-    std::memcpy(stream, &last.stream, sizeof last.stream);
+    *static_cast<CUstream*>(stream) = last.stream;
     return cudaSuccess;
 }
 HEDDLE_API cudaError_t __cudaGetKernel(const void** kernel, const void* host) {
@@ -173,6 +175,7 @@ HEDDLE_API cudaError_t __cudaLaunchKernel(const void* kernel, dim3 grid, dim3 bl
 HEDDLE_API cudaError_t __cudaLaunchKernel_ptsz(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, CUstream stream) {
     return launch(kernel, grid, block, arguments, shared, stream, nullptr, 0);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 HEDDLE_API cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, CUstream stream) {
     return launch(kernel, grid, block, arguments, shared, stream, nullptr, 0);
 }

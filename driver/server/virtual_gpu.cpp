@@ -97,6 +97,8 @@ VirtualGpu::VirtualGpu(const sim::Hardware& hardware, const GpuOptions& options,
       timelines_(options.devices, DeviceTimeline(machine_)),
       residency_(machine_.config.l2.bytes_per_partition()) {}
 
+VirtualGpu::~VirtualGpu() = default;
+
 std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
     Answer answer;
     bool answers = true;

@@ -59,6 +59,9 @@ class VirtualGpu {
   public:
     /// All arguments must outlive this.
     VirtualGpu(const sim::Hardware& hardware, const GpuOptions& options, TimingModel& model);
+    ~VirtualGpu();
+    VirtualGpu(const VirtualGpu&) = delete;
+    VirtualGpu& operator=(const VirtualGpu&) = delete;
 
     /// Carries out a message. Nothing: it wants no answer.
     std::optional<Answer> handle(Call call, Reader content);

@@ -107,9 +107,12 @@ class GlobalMemory {
     struct OptionalArena {
         MemoryArena* arena = nullptr;
         OptionalArena() = default;
-        OptionalArena(const OptionalArena&) {}
+        OptionalArena(const OptionalArena& /*other*/) {}
         OptionalArena(OptionalArena&&) = default;
-        OptionalArena& operator=(const OptionalArena&) { return *this; }
+        OptionalArena& operator=(const OptionalArena& other) {
+            if (this != &other) arena = nullptr;
+            return *this;
+        }
         OptionalArena& operator=(OptionalArena&&) = default;
     } arena_;
     std::string module_;

@@ -85,7 +85,7 @@ void refuse_programs(const Hardware& hardware, const std::vector<Setting>& overr
     for (const auto& [key, library] : hardware.machine().libraries()) {
         const auto origin = hardware.origins.find(key);
         const bool named_by_user = std::any_of(overrides.begin(), overrides.end(),
-                                               [&](const Setting& setting) { return setting.path == key; });
+                                               [&path = key](const Setting& setting) { return setting.path == path; });
         if (library.empty() || named_by_user || origin == hardware.origins.end()) continue;
         throw Error("a file may not load a library", origin->second.where,
                     "look at what `" + library + "` is, then add --allow-programs");

@@ -296,6 +296,7 @@ class TpuStep final : public PlannedStep {
 
     std::vector<TraceableKernel> launches() const override {
         std::vector<TraceableKernel> programs;
+        programs.reserve(programs_.size());
         for (const trace::OpId i : programs_)
             programs.push_back({keys_[i], trace::name_of(trace_.ops[i].kind), trace_.ops[i].name});
         return programs;
