@@ -315,6 +315,7 @@ class TpuStep final : public PlannedStep {
         }
         const auto make_runner = [&](const std::vector<OpenWork>& open, unsigned) -> std::unique_ptr<JobRunner> {
             std::vector<trace::OpId> jobs;
+            jobs.reserve(open.size());
             for (const OpenWork& one : open) jobs.push_back(ops[one.work]);
             return std::make_unique<TpuJobs>(trace_, config_, options_.tick_every_cycle, std::move(jobs), common_);
         };
