@@ -449,6 +449,7 @@ void VirtualGpu::launch(Reader& content) {
         ptx::make_cooperative(context);
         workspace = context.grid_workspace;
     }
+    if (request.programmatic != 0) ++programmatic_;
     run(request, function, context);
     if (workspace != 0) memory_.release(workspace);
 }
@@ -625,8 +626,11 @@ std::vector<sim::RunResult> VirtualGpu::results(const std::string& workload) {
         if (result.kernels.empty() && (device != 0 || launches_ == 0)) continue;
         if (device == 0 && untimed_ != 0)
             result.notes.push_back(
-                fmt::format("{} of {} launches were carried out without being timed", untimed_, launches_));
+                fmt::format("{} of {} launches were computed and not timed: their time is in none of these figures", untimed_, launches_));
         for (const ptx::CheckFinding& finding : log_.findings()) result.notes.push_back(finding.text);
+        if (programmatic_ != 0)
+            result.notes.push_back(fmt::format(
+                "{} programmatic launches began when the one before had ended: their overlap is not simulated", programmatic_));
         for (const std::string& name : missing_)
             result.notes.push_back("the program called " + name + ", which is not there: it returned an error");
         results.push_back(std::move(result));

@@ -111,7 +111,7 @@ class VirtualGpu {
     std::uint64_t used_bytes_ = 0;
     std::uint64_t heap_bytes_ = std::uint64_t{8} << 20;
     std::uint32_t next_ = 1;
-    std::uint64_t launches_ = 0, untimed_ = 0;
+    std::uint64_t launches_ = 0, untimed_ = 0, programmatic_ = 0;
     bool profiling_ = true;
     Status sticky_ = Status::success;  ///< after a kernel that failed, everything returns this
     std::string sticky_message_, printed_;

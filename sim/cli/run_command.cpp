@@ -125,6 +125,7 @@ void run(Options options) {
     if (options.words.empty()) throw Error("no program is named", {}, "give it after --: heddle run --hardware h100-sxm -- ./program");
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     sim::gpu_config(hardware, "CUDA programs need a GPU");
+    if (options.json && options.time == "none") throw Error("prints times, and nothing is timed", {"--json", 0, ""}, "leave out --time none");
     const std::string name = name_of(options.words[0]);
     if (options.out.empty()) options.out = "heddle-run-" + name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);

@@ -59,6 +59,10 @@ vector_add)
     done
     run 0 --time distinct --no-out -- ./vector_add 5000
     says err "1 .* launch  *cycle"
+    run 0 --time nosuch --no-out -- ./vector_add 5000
+    says err "1 of 1 launches were computed and not timed"
+    run 2 --time none --json -- ./vector_add
+    says err "nothing is timed"
     ;;
 static_runtime)
     build vector_add static
