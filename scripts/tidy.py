@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ["isa", "models", "workloads", "sim", "validation"]
+ROOMS = ["isa", "models", "workloads", "sim", "driver", "validation"]
 FINDING = re.compile(r": (?:warning|error): ")
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
