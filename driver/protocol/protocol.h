@@ -70,6 +70,7 @@ enum class Call : std::uint32_t {
     elapsed,         ///< two events -> milliseconds
     occupancy,       ///< function, threads, shared bytes -> thread blocks for each SM
     set_limit,       ///< sends CUlimit, value
+    blas,            ///< BlasHeader and a request (driver/protocol/blas.h) -> nothing
     profiler,        ///< sends 1: start, 0: stop
     missing,         ///< sends the name of a function that is not there
 };

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "driver/server/fat_binary.h"
+#include "driver/server/loaded_function.h"
 #include "isa/common/error.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
@@ -73,20 +74,6 @@ models::gpu::SampledGpu& TimingModel::gpu() {
     if (!gpu_) gpu_.emplace("gpu", config_, false);
     return *gpu_;
 }
-
-struct VirtualGpu::Module {
-    std::string name;  ///< tells variables of modules apart
-    std::shared_ptr<const ptx::Module> module;
-    std::uint64_t constants = 0;  ///< where the .const variables lie; 0: there are none
-    std::uint64_t constant_bytes = 0;
-    std::map<std::string, std::uint32_t> functions;
-};
-
-struct VirtualGpu::Function {
-    Module* module = nullptr;
-    std::unique_ptr<ptx::LoadedKernel> kernel;
-    const ptx::Kernel* declaration = nullptr;
-};
 
 VirtualGpu::VirtualGpu(const sim::Hardware& hardware, const GpuOptions& options, TimingModel& model)
     : hardware_(hardware),
@@ -187,6 +174,9 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
                     break;
                 case Call::set_limit:
                     if (content.get<std::uint32_t>() == 2) heap_bytes_ = content.get<std::uint64_t>();
+                    break;
+                case Call::blas:
+                    blas(content, answer);
                     break;
                 case Call::profiler:
                     profiling_ = content.get<std::uint32_t>() != 0;
@@ -460,7 +450,7 @@ bool VirtualGpu::is_timed(const Function& function, const std::string& shape) co
     return options_.timing == Timing::all || !known_.contains(function.kernel->name() + " " + shape);
 }
 
-void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::LaunchContext& context) {
+void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::LaunchContext& context, const LibraryName* library) {
     ++launches_;
     const std::string shape = shape_of(request);
     sim::LaunchOutcome outcome;
@@ -485,6 +475,11 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
     kernel.recorded_kernel = kernel.name;
     kernel.name = readable_name(kernel.name);
     kernel.op_name = fmt::format("{} {}x{}", short_name(kernel.name), context.grid.count(), context.block.count());
+    if (library != nullptr) {
+        kernel.op_name = library->label;
+        kernel.kind = library->kind;
+        kernel.flops = library->flops;
+    }
     timeline(request.stream).add_kernel(request.stream, std::move(kernel));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "driver/protocol/protocol.h"
+#include "driver/server/blas.h"
 #include "driver/server/device_timeline.h"
 #include "driver/server/shared_memory.h"
 #include "isa/ptx/execution.h"
@@ -90,7 +91,16 @@ class VirtualGpu {
     Function& function_of(std::uint32_t number);
     Module& module_of(std::uint32_t number);
     ptx::LaunchContext context_of(const LaunchRequest& request, Function& function, std::string_view parameters);
-    void run(const LaunchRequest& request, Function& function, ptx::LaunchContext& context);
+    /// What a launch of a library's kernel is called in reports, instead of by its kernel.
+    struct LibraryName {
+        std::string label, kind;
+        double flops = 0;
+    };
+    void run(const LaunchRequest& request, Function& function, ptx::LaunchContext& context, const LibraryName* library = nullptr);
+    void blas(Reader& content, Answer& answer);
+    void carry_out(const BlasWork& work, std::uint32_t stream);
+    Function& library_function(const std::shared_ptr<const program::KernelText>& text);
+    double number_at(std::uint64_t address, Number type);
     bool is_timed(const Function& function, const std::string& shape) const;
     void add_residents(const ptx::LaunchContext& context, models::gpu::RunOptions& options);
     bool timing() const { return options_.timing != Timing::none && profiling_; }
@@ -106,6 +116,8 @@ class VirtualGpu {
     sim::L2Residency residency_;
     std::map<std::uint32_t, std::unique_ptr<Module>> modules_;
     std::map<std::uint32_t, std::unique_ptr<Function>> functions_;
+    std::map<std::string, std::unique_ptr<Function>> library_functions_;  ///< by text and entry
+    std::map<std::string, std::unique_ptr<Module>> library_modules_;
     std::map<std::string, sim::LaunchOutcome> known_;  ///< Timing::distinct: by kernel and shape
     std::map<std::uint64_t, std::uint64_t> allocated_;  ///< bytes of device memory by address
     std::uint64_t used_bytes_ = 0;

@@ -79,6 +79,12 @@ peers)
     run 0 --devices 4 --time none -- ./peers
     says out "4 devices"
     ;;
+blas | blas_lt | network)
+    [ -n "$nvcc" ] && echo '#include <cublasLt.h>' | "$nvcc" -x cu -E - >/dev/null 2>&1 || { echo "skipped: there is no cuBLAS to compile against"; exit 77; }
+    build "$name" shared -arch=sm_90 -lcublas -lcublasLt
+    run 0 --time none -- "./$name"
+    says out "right"
+    ;;
 fork)
     build vector_add
     run 0 --time none --no-out -- sh -c './vector_add 1000 & ./vector_add 2000 && wait'

@@ -120,6 +120,11 @@ kernels::KernelArgument GpuProgramBuilder::output_pointer(std::string parameter,
                                      static_cast<std::uint64_t>(offset) * trace::bytes_of(output(i).type));
 }
 
+program::BufferId GpuProgramBuilder::add_buffer(std::string name, std::uint64_t bytes) {
+    program_.buffers.push_back({std::move(name), bytes, std::nullopt});
+    return static_cast<program::BufferId>(program_.buffers.size() - 1);
+}
+
 program::BufferId GpuProgramBuilder::workspace(const std::string& purpose, std::uint64_t bytes) {
     const auto [found, added] =
         workspaces_.try_emplace(purpose, static_cast<program::BufferId>(program_.buffers.size()));

@@ -46,6 +46,8 @@ class GpuProgramBuilder {
     /// Pointer arguments to operands, honouring "input<i>_offset" and "output<i>_offset" (elements).
     kernels::KernelArgument input_pointer(std::string parameter, std::size_t i) const;
     kernels::KernelArgument output_pointer(std::string parameter, std::size_t i) const;
+    /// Memory that belongs to no tensor of the trace.
+    program::BufferId add_buffer(std::string name, std::uint64_t bytes);
     /// Scratch memory of this op. Ops share one buffer per `purpose`, as a library's workspace is reused.
     program::BufferId workspace(const std::string& purpose, std::uint64_t bytes);
     /// Values of this input steer the machine: in timing mode it holds seeded uniform integers in [low,
