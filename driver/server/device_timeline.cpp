@@ -181,6 +181,7 @@ sim::RunResult DeviceTimeline::result(const std::string& workload, const sim::Ha
         }
         group.time_us += kernel.time_us;
         group.bytes += kernel.bytes;
+        group.flops += kernel.flops;
         result.simulation.warp_instructions += kernel.warp_instructions;
         if (kernel.cycles != 0) ++result.simulation.kernels_simulated;
         result.kernels.push_back(kernel);
