@@ -1,4 +1,6 @@
 // What the stand-ins for vendors' libraries (driver/cublas, ...) ask of the driver beside its public interface.
+#include <unistd.h>
+
 #include <cstring>
 #include <vector>
 
@@ -17,4 +19,11 @@ HEDDLE_API CUresult heddle_library_call(CUstream stream, const void* bytes, std:
         std::memcpy(content.data() + offsetof(BlasHeader, stream), &on.number, sizeof on.number);
         return Client::get().ask(Call::blas, Writer().put_bytes(content.data(), content.size())).status;
     });
+}
+
+/// A range that the program marked: 0 begins one within those of its thread, 1 ends that; 2 begins one that ends, by its id, with 3.
+HEDDLE_API CUresult heddle_range(unsigned action, std::uint64_t id, const char* name) {
+    const std::lock_guard<std::recursive_mutex> lock(Client::get().mutex);
+    if (const CUresult status = ready(); status != CUDA_SUCCESS) return status;
+    return Client::get().tell(Call::range, Writer().put(action).put(id).put(static_cast<std::uint32_t>(gettid())).put_text(name));
 }

@@ -71,6 +71,7 @@ enum class Call : std::uint32_t {
     occupancy,       ///< function, threads, shared bytes -> thread blocks for each SM
     set_limit,       ///< sends CUlimit, value
     blas,            ///< BlasHeader and a request (driver/protocol/blas.h) -> nothing
+    range,           ///< sends action (0 push, 1 pop, 2 start, 3 end), id, thread, name: what the program marked by NVTX
     profiler,        ///< sends 1: start, 0: stop
     missing,         ///< sends the name of a function that is not there
 };

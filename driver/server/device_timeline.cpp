@@ -156,7 +156,7 @@ sim::RunResult DeviceTimeline::result(const std::string& workload, const sim::Ha
     result.division = division_;
     result.step_time_us = division_.total_us;
     result.launch_gap_us = division_.gaps_us;
-    std::map<std::string, sim::OpSummary> groups;
+    std::map<std::pair<std::string, std::string>, sim::OpSummary> groups;  // by name and phase
     std::map<std::string, double> seconds_at_ceiling;
     double weights[3] = {0, 0, 0};
     for (sim::KernelResult& kernel : done_) {
@@ -172,10 +172,11 @@ sim::RunResult DeviceTimeline::result(const std::string& workload, const sim::Ha
             sum.amount += one.amount;
             seconds_at_ceiling[name] += one.amount / one.ceiling;
         }
-        sim::OpSummary& group = groups[kernel.op_name];
+        sim::OpSummary& group = groups[{kernel.op_name, kernel.phase}];
         if (group.count++ == 0) {
             group.name = kernel.op_name;
             group.kind = kernel.kind;
+            group.phase = kernel.phase;
             group.bound_by = kernel.bound_by;
             group.fidelity = kernel.fidelity;
         }

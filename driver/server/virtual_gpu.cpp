@@ -178,6 +178,9 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
                 case Call::blas:
                     blas(content, answer);
                     break;
+                case Call::range:
+                    range(content);
+                    break;
                 case Call::profiler:
                     profiling_ = content.get<std::uint32_t>() != 0;
                     break;
@@ -203,6 +206,7 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
         case Call::non_blocking:
         case Call::set_limit:
         case Call::profiler:
+        case Call::range:
         case Call::missing:
             answers = false;
             break;
@@ -475,6 +479,7 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
     kernel.recorded_kernel = kernel.name;
     kernel.name = readable_name(kernel.name);
     kernel.op_name = fmt::format("{} {}x{}", short_name(kernel.name), context.grid.count(), context.block.count());
+    kernel.phase = innermost_range();
     if (library != nullptr) {
         kernel.op_name = library->label;
         kernel.kind = library->kind;
@@ -594,6 +599,31 @@ void VirtualGpu::elapsed(Reader& content, Answer& answer) {
     answer.content.put(static_cast<float>(timelines_[device].elapsed(from, to)));
 }
 
+// A range ends what began last in its thread, as NVTX has it; one that was started ends by its id, in any thread.
+void VirtualGpu::range(Reader& content) {
+    const auto action = content.get<std::uint32_t>();
+    const auto id = content.get<std::uint64_t>();
+    const auto thread = content.get<std::uint32_t>();
+    const bool begins = action == 0 || action == 2;
+    if (begins) {
+        ranges_.push_back({thread, id, std::string(content.get_text())});
+        seen_ranges_.insert(ranges_.back().name);
+        return;
+    }
+    const auto found = std::find_if(ranges_.rbegin(), ranges_.rend(), [&](const Range& range) {
+        return action == 1 ? range.id == 0 && range.thread == thread : range.id == id;
+    });
+    if (found != ranges_.rend()) ranges_.erase(std::next(found).base());
+}
+
+bool VirtualGpu::in_range() const {
+    return std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& range) { return range.name == options_.range; });
+}
+
+std::string VirtualGpu::innermost_range() const {
+    return ranges_.empty() ? "" : ranges_.back().name;
+}
+
 DeviceTimeline& VirtualGpu::timeline(std::uint32_t stream) {
     const std::uint32_t device = device_of(stream);
     if (device >= timelines_.size()) throw Error("there is no device " + std::to_string(device));
@@ -622,6 +652,12 @@ std::vector<sim::RunResult> VirtualGpu::results(const std::string& workload) {
         if (device == 0 && untimed_ != 0)
             result.notes.push_back(
                 fmt::format("{} of {} launches were computed and not timed: their time is in none of these figures", untimed_, launches_));
+        if (device == 0 && !options_.range.empty() && !seen_ranges_.contains(options_.range)) {
+            std::string names;
+            for (const std::string& name : seen_ranges_) names += (names.empty() ? "" : ", ") + name;
+            result.notes.push_back(fmt::format("the program marked no range `{}` by NVTX, so nothing was timed; it marked {}", options_.range,
+                                               names.empty() ? "none" : names));
+        }
         for (const ptx::CheckFinding& finding : log_.findings()) result.notes.push_back(finding.text);
         if (programmatic_ != 0)
             result.notes.push_back(fmt::format(

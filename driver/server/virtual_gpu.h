@@ -34,6 +34,7 @@ struct GpuOptions {
     Timing timing = Timing::all;
     std::string kernel;     ///< Timing::named: a part of the kernel's name
     unsigned devices = 1;
+    std::string range;      ///< only launches in an NVTX range of this name are timed; empty: all
     bool check = false;     ///< look for errors that need not show (isa/ptx/check.h); values alone
 };
 
@@ -103,7 +104,11 @@ class VirtualGpu {
     double number_at(std::uint64_t address, Number type);
     bool is_timed(const Function& function, const std::string& shape) const;
     void add_residents(const ptx::LaunchContext& context, models::gpu::RunOptions& options);
-    bool timing() const { return options_.timing != Timing::none && profiling_; }
+    /// Whether what the program asks for now is timed.
+    bool timing() const { return options_.timing != Timing::none && profiling_ && (options_.range.empty() || in_range()); }
+    void range(Reader& content);
+    bool in_range() const;
+    std::string innermost_range() const;
 
     const sim::Hardware& hardware_;
     const sim::GpuMachine& machine_;
@@ -125,6 +130,14 @@ class VirtualGpu {
     std::uint32_t next_ = 1;
     std::uint64_t launches_ = 0, untimed_ = 0, programmatic_ = 0;
     bool profiling_ = true;
+    /// An NVTX range that has begun and not ended.
+    struct Range {
+        std::uint32_t thread = 0;
+        std::uint64_t id = 0;  ///< 0: one of those that end in the reverse order of their beginning
+        std::string name;
+    };
+    std::vector<Range> ranges_;
+    std::set<std::string> seen_ranges_;
     Status sticky_ = Status::success;  ///< after a kernel that failed, everything returns this
     std::string sticky_message_, printed_;
     std::set<std::string> missing_;

@@ -30,7 +30,7 @@ namespace run_command {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string hardware, out, time = "all";
+    std::string hardware, out, range, time = "all";
     std::vector<std::string> overrides, words;
     sim::Programs programs = sim::Programs::refused;
     unsigned devices = 1;
@@ -55,6 +55,7 @@ driver::GpuOptions gpu_options(const Options& options) {
     driver::GpuOptions gpu;
     gpu.devices = options.devices;
     gpu.check = options.check;
+    gpu.range = options.range;
     if (options.time == "all") {
         gpu.timing = driver::Timing::all;
     } else if (options.time == "distinct") {
@@ -72,6 +73,7 @@ driver::GpuOptions gpu_options(const Options& options) {
 pid_t start(const Options& options, const std::string& socket) {
     const char* const before = std::getenv("LD_LIBRARY_PATH");
     const std::string libraries = library_folder() + (before == nullptr || *before == '\0' ? "" : std::string(":") + before);
+    const std::string nvtx = library_folder() + "/libheddle-nvtx.so";
     std::vector<char*> words;
     for (const std::string& word : options.words) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
@@ -84,6 +86,7 @@ pid_t start(const Options& options, const std::string& socket) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) _exit(1);
         setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
+        setenv("NVTX_INJECTION64_PATH", nvtx.c_str(), 1);
         setenv(driver::kSocketVariable, socket.c_str(), 1);
         execvp(words[0], words.data());
         const int why = errno;
@@ -165,6 +168,7 @@ void add_run_command(CLI::App& app) {
                         "which launches are timed: `all`, `distinct` (the first of each kernel, grid and block), `none`, or those whose name has this in it")
         ->type_name("WHICH")
         ->capture_default_str();
+    command->add_option("--range", options->range, "times only what is launched inside NVTX ranges of this name")->type_name("NAME");
     command->add_flag("--check", options->check, "look for races, uninitialised reads and wrong barriers in shared memory");
     command->add_option("--out", options->out, "folder for the results; default heddle-run-PROGRAM-HARDWARE")->type_name("DIR");
     command->add_flag("--no-out", options->no_out, "write no folder");

@@ -79,6 +79,18 @@ peers)
     run 0 --devices 4 --time none -- ./peers
     says out "4 devices"
     ;;
+ranges)
+    build ranges
+    run 0 -- ./ranges
+    says out "right"
+    for range in forward update; do
+        grep -q "\"phase\": *\"$range\"" heddle-run-ranges-h100-sxm/summary.json || fail "no op is in the range $range"
+    done
+    run 0 --range update --out timed -- ./ranges
+    says err "3 of 6 launches were computed and not timed"
+    run 0 --range nothing --no-out -- ./ranges
+    says err "the program marked no range .nothing. by NVTX, so nothing was timed; it marked forward, step, update"
+    ;;
 blas | blas_lt | network)
     [ -n "$nvcc" ] && echo '#include <cublasLt.h>' | "$nvcc" -x cu -E - >/dev/null 2>&1 || { echo "skipped: there is no cuBLAS to compile against"; exit 77; }
     build "$name" shared -arch=sm_90 -lcublas -lcublasLt
