@@ -16,6 +16,7 @@
 #include "isa/ptx/tensor_map.h"
 #include "models/gpu/occupancy.h"
 #include "sim/gpu/time/launch_result.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::driver {
 namespace {
@@ -420,6 +421,7 @@ ptx::LaunchContext VirtualGpu::context_of(const LaunchRequest& request, Function
     context.compute_capability = machine_.config.compute_capability;
     context.nanoseconds_per_cycle = 1e9 / machine_.config.clock;
     context.heap_bytes = heap_bytes_;
+    context.threads = sim::available_cores();
     if (function.module->constants != 0)
         context.constants = {arena_.at(function.module->constants), function.module->constant_bytes};
     if (options_.check) context.check = &log_;

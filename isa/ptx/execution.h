@@ -245,6 +245,9 @@ class LoadedKernel {
     std::span<const std::byte> constants() const;
     /// Its values may depend on time: it reads %clock, %clock64 or %globaltimer.
     bool reads_clock() const;
+    /// Thread blocks (or clusters) of a launch tell each other nothing: no atomic operations on global memory, no volatile or ordered accesses
+    /// to it, no output and no heap. Then they may run in any order and at the same time, with the same results.
+    bool blocks_are_independent() const;
     /// Instructions whose values must be computed in timing mode, of all instructions.
     std::size_t steering_instructions() const;
     /// Timing mode: byte offsets of pointer parameters through which values that steer are read, and through
@@ -295,6 +298,8 @@ struct LaunchContext {
     /// Stands in for the initial values of the module's .const variables, which hosts may change between launches: as long as
     /// LoadedKernel::constants(). Empty: the initial values.
     std::span<const std::byte> constants = {};
+    /// Functional mode: threads of the host that share the work where thread blocks are independent. The results are the same.
+    unsigned threads = 1;
     double nanoseconds_per_cycle = 1;  ///< %globaltimer counts nanoseconds, Warp::step()'s clock cycles
     /// A cooperative launch, whose thread blocks all run at once: where its barrier is kept, which %envreg1
     /// (upper half) and %envreg2 say. 0: an ordinary launch. See make_cooperative().

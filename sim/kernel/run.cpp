@@ -211,6 +211,7 @@ class Runner {
         if (options_.mode == RunMode::functional) {
             context.mode = ptx::Mode::functional;
             if (options_.check) context.check = &log_;
+            context.threads = options_.threads;
             report.warp_instructions = ptx::run_functionally(context);
         } else {
             if (options_.mode == RunMode::timing) check_steering(launch, context);

@@ -27,6 +27,37 @@ bool reads_clock(const Operand& operand) {
     return std::any_of(operand.elements.begin(), operand.elements.end(), reads_clock);
 }
 
+bool may_be_global(StateSpace space) {
+    return space == StateSpace::global || space == StateSpace::none || space == StateSpace::generic;
+}
+
+/// Whether another thread block may find out what this instruction did, or the other way round, but for plain loads and stores, which
+/// no program may use for that.
+bool reaches_other_blocks(const Instruction& instruction) {
+    const auto ordered = [&] {
+        for (const Modifier modifier :
+             {Modifier::volatile_, Modifier::relaxed, Modifier::acquire, Modifier::release, Modifier::acq_rel, Modifier::sc, Modifier::mmio})
+            if (instruction.has(modifier)) return true;
+        return false;
+    };
+    switch (instruction.opcode) {
+        case Opcode::atom:
+        case Opcode::red:
+        case Opcode::ld:
+        case Opcode::st:
+            return may_be_global(instruction.space) &&
+                   (instruction.opcode == Opcode::atom || instruction.opcode == Opcode::red || ordered());
+        case Opcode::cp:
+            return instruction.has(Modifier::reduce);
+        case Opcode::multimem:
+        case Opcode::sured:
+        case Opcode::clusterlaunchcontrol:
+            return true;
+        default:
+            return false;
+    }
+}
+
 bool reads_a_clock(const Kernel& kernel) {
     for (const Instruction& instruction : kernel.instructions)
         for (const Operand& operand : instruction.operands)
@@ -38,6 +69,14 @@ bool reads_a_clock(const Kernel& kernel) {
 
 bool LoadedKernel::reads_clock() const {
     return reads_a_clock(implementation_->kernel);
+}
+
+bool LoadedKernel::blocks_are_independent() const {
+    const Kernel& kernel = implementation_->kernel;
+    if (reads_a_clock(kernel) || std::any_of(kernel.instructions.begin(), kernel.instructions.end(), reaches_other_blocks)) return false;
+    return std::none_of(kernel.calls.begin(), kernel.calls.end(), [](const CallSite& call) {
+        return call.kind == CallSite::Kind::runtime && call.runtime != RuntimeFunction::assertfail;
+    });
 }
 
 WarpFingerprint Cta::fingerprint(unsigned index) const {

@@ -1,8 +1,12 @@
 // A launch without time: which CTAs run beside one another, in which order, and when to give up.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <thread>
 
 #include "isa/common/activity.h"
 #include "isa/common/error.h"
@@ -19,8 +23,11 @@ constexpr std::uint64_t kHopelessRounds = 1u << 20;  // ... before a kernel that
 constexpr unsigned kVainResumptions = 128;           // of stalled warps without an event
 constexpr std::size_t kResidentCtas = 132 * 32;      // at once: as many as the largest device can hold
 
+constexpr std::uint64_t kWorthThreads = 20'000;  // steps of a launch, before other threads come to help
+
 // CTAs that run together: a cluster, or one.
 struct Group {
+    std::uint64_t number = 0;
     std::unique_ptr<Cluster> cluster;
     std::vector<std::unique_ptr<Cta>> ctas;
     bool finished() const {
@@ -28,22 +35,59 @@ struct Group {
     }
 };
 
+/// The groups of a launch, which threads take one after the other. The error that counts is that of the first group in the
+/// launch's order that has one, however many threads there are: groups before it are finished, groups behind it are given up.
+class Groups {
+  public:
+    explicit Groups(std::uint64_t total) : total_(total), failed_(total) {}
+
+    /// False: there are no more.
+    bool take(std::uint64_t* number) {
+        *number = next_.fetch_add(1, std::memory_order_relaxed);
+        return *number < failed_.load(std::memory_order_relaxed);
+    }
+    bool are_left() const { return next_.load(std::memory_order_relaxed) < failed_.load(std::memory_order_relaxed); }
+    bool is_given_up(std::uint64_t number) const { return number > failed_.load(std::memory_order_relaxed); }
+    std::uint64_t total() const { return total_; }
+
+    void finish(std::uint64_t ctas) { this_activity().set_done(finished_.fetch_add(ctas) + ctas); }
+    void fail(std::uint64_t number, std::exception_ptr error) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (number >= failed_ && error_) return;
+        failed_ = std::min<std::uint64_t>(number, failed_);
+        error_ = std::move(error);
+    }
+    void rethrow() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+  private:
+    const std::uint64_t total_;
+    std::atomic<std::uint64_t> next_{0}, finished_{0}, failed_;
+    std::mutex mutex_;
+    std::exception_ptr error_;
+};
+
+/// What one thread of the host does of a launch.
 class FunctionalRun {
   public:
-    explicit FunctionalRun(const LaunchContext& launch) : launch_(launch), size_(cluster_size(launch)) {}
-
-    std::uint64_t run() {
+    FunctionalRun(const LaunchContext& launch, Groups& groups)
+        : launch_(launch), size_(cluster_size(launch)), groups_(groups) {
         add_group();
-        if (launch_.grid_workspace != 0 && launch_.grid.count() > kResidentCtas) {
-            throw Error("kernel " + launch_.kernel->name() + ": a cooperative launch of " +
-                            std::to_string(launch_.grid.count()) + " thread blocks is too large",
-                        {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once");
-        }
-        groups_total_ = launch_.grid.count() / size_;
-        const Doing doing("kernel " + launch_.kernel->name(), launch_.grid.count(), "thread blocks");
-        start_more(launch_.grid_workspace != 0 ? groups_total_ : 1);
+    }
+
+    /// `help`: called once, when the launch is worth other threads.
+    template <class Help>
+    std::uint64_t run(const Help& help) {
+        bool alone = true;
+        start_more(launch_.grid_workspace != 0 ? groups_.total() : 1);
         while (!running_.empty()) {
             if (is_out_of_time()) throw out_of_time();
+            if (groups_.is_given_up(first_running())) return steps_;
+            if (alone && steps_ > kWorthThreads && groups_.are_left()) {
+                alone = false;
+                help();
+            }
             const bool progress = play_round();
             recycle();
             if (running_.empty()) start_more(1);
@@ -58,6 +102,13 @@ class FunctionalRun {
         return steps_;
     }
 
+    /// The group that an error is told of.
+    std::uint64_t first_running() const {
+        std::uint64_t first = groups_.total();
+        for (const std::unique_ptr<Group>& group : running_) first = std::min(first, group->number);
+        return first;
+    }
+
   private:
     // The first Cta checks the launch.
     void add_group() {
@@ -67,19 +118,18 @@ class FunctionalRun {
     }
 
     void start_more(std::size_t count) {
-        for (; count != 0 && next_group_ < groups_total_; --count) {
-            if (idle_.empty()) {
-                if ((running_.size() + 1) * size_ > kResidentCtas) return;
-                add_group();
-            }
+        for (; count != 0; --count) {
+            if (idle_.empty() && (running_.size() + 1) * size_ > kResidentCtas) return;
+            std::uint64_t number = 0;
+            if (!groups_.take(&number)) return;
+            if (idle_.empty()) add_group();
             std::unique_ptr<Group> group = std::move(idle_.back());
             idle_.pop_back();
+            group->number = number;
             if (size_ > 1) group->cluster = std::make_unique<Cluster>(launch_);
             for (unsigned rank = 0; rank < size_; ++rank) {
-                group->ctas[rank]->start(cta_of_cluster(launch_, next_group_, rank), rank,
-                                         group->cluster.get());
+                group->ctas[rank]->start(cta_of_cluster(launch_, number, rank), rank, group->cluster.get());
             }
-            ++next_group_;
             running_.push_back(std::move(group));
             quiet_rounds_ = 0;
         }
@@ -129,7 +179,7 @@ class FunctionalRun {
                 continue;
             }
             event();
-            this_activity().set_done(finished_ += size_);
+            groups_.finish(size_);
             idle_.push_back(std::move(running_[i]));
             running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
             start_more(1);
@@ -201,7 +251,8 @@ class FunctionalRun {
 
     const LaunchContext& launch_;
     const unsigned size_;
-    std::uint64_t groups_total_ = 0, next_group_ = 0, steps_ = 0, finished_ = 0;
+    Groups& groups_;
+    std::uint64_t steps_ = 0;
     std::vector<std::unique_ptr<Group>> running_, idle_;
     std::uint64_t quiet_rounds_ = 0, remembered_ = 0;
     unsigned vain_resumptions_ = 0;
@@ -210,7 +261,37 @@ class FunctionalRun {
 }  // namespace
 
 std::uint64_t run_functionally(const LaunchContext& launch) {
-    return FunctionalRun(launch).run();
+    Groups groups(launch.grid.count() / cluster_size(launch));
+    FunctionalRun mine(launch, groups);  // checks the launch
+    if (launch.grid_workspace != 0 && launch.grid.count() > kResidentCtas) {
+        throw Error("kernel " + launch.kernel->name() + ": a cooperative launch of " +
+                        std::to_string(launch.grid.count()) + " thread blocks is too large",
+                    {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once");
+    }
+    const Doing doing("kernel " + launch.kernel->name(), launch.grid.count(), "thread blocks");
+    const unsigned most = launch.check == nullptr && launch.grid_workspace == 0 && launch.kernel->blocks_are_independent()
+                              ? launch.threads
+                              : 1;
+    std::vector<std::thread> others;
+    std::atomic<std::uint64_t> steps{0};
+    const auto work = [&](FunctionalRun& run, const auto& help) {
+        try {
+            steps += run.run(help);
+        } catch (...) {
+            groups.fail(run.first_running(), std::current_exception());
+        }
+    };
+    work(mine, [&] {
+        for (unsigned i = 1; i < most; ++i) {
+            others.emplace_back([&] {
+                FunctionalRun other(launch, groups);
+                work(other, [] {});
+            });
+        }
+    });
+    for (std::thread& other : others) other.join();
+    groups.rethrow();
+    return steps;
 }
 
 }  // namespace heddle::ptx
