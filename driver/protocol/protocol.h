@@ -126,6 +126,7 @@ struct CopyRequest {
     CopyKind kind;
     std::uint32_t done;   ///< the program has moved the bytes already
     std::uint32_t waits;  ///< the host waits for its end
+    std::uint64_t extent = 0;  ///< bytes from the first to the last that changes, where rows lie apart; 0: `bytes`
 };
 
 struct FillRequest {

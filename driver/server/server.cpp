@@ -53,17 +53,18 @@ bool send_all(int socket, const char* bytes, std::size_t count, int descriptor) 
 
 struct Server::Client {
     int socket = -1;
+    std::uint32_t process = 0;  ///< in a recording
     VirtualGpu gpu;
     std::vector<char> received;
-    Client(int descriptor, const sim::Hardware& hardware, const GpuOptions& options, TimingModel& model)
-        : socket(descriptor), gpu(hardware, options, model) {}
+    Client(int descriptor, std::uint32_t number, const sim::Hardware& hardware, const GpuOptions& options, TimingModel& model)
+        : socket(descriptor), process(number), gpu(hardware, options, model) {}
     ~Client() { close(socket); }
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 };
 
-Server::Server(const sim::Hardware& hardware, const GpuOptions& options, std::string workload)
-    : hardware_(hardware), options_(options), workload_(std::move(workload)), model_(sim::gpu_config(hardware), options) {
+Server::Server(const sim::Hardware& hardware, const GpuOptions& options, std::string workload, RecordingWriter* recording)
+    : hardware_(hardware), options_(options), workload_(std::move(workload)), recording_(recording), model_(sim::gpu_config(hardware), options) {
     std::string pattern = (std::filesystem::temp_directory_path() / "heddle-gpu-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) fail("make a folder for a socket");
     folder_ = pattern;
@@ -86,7 +87,7 @@ Server::~Server() {
 void Server::accept_client() {
     const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (descriptor < 0) return;
-    clients_.push_back(std::make_unique<Client>(descriptor, hardware_, options_, model_));
+    clients_.push_back(std::make_unique<Client>(descriptor, processes_++, hardware_, options_, model_));
 }
 
 /// False: the program is gone. `more`: it has sent something.
@@ -109,7 +110,10 @@ bool Server::read_from(Client& client, bool& more) {
         Header header;
         std::memcpy(&header, received.data() + at, sizeof header);
         if (received.size() - at - sizeof header < header.bytes) break;
-        std::optional<Answer> answer = client.gpu.handle(header.call, Reader(received.data() + at + sizeof header, header.bytes));
+        const Reader asked(received.data() + at + sizeof header, header.bytes);
+        if (recording_ != nullptr) recording_->before(client.process, client.gpu, header.call, asked);
+        const std::optional<Answer> answer = client.gpu.handle(header.call, asked);
+        if (recording_ != nullptr) recording_->after(client.process, header.call, asked, answer ? &*answer : nullptr);
         at += sizeof header + header.bytes;
         if (!answer) continue;
         const std::vector<char>& content = answer->content.bytes();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/server/recording.h"
 #include "driver/server/virtual_gpu.h"
 
 namespace heddle::driver {
@@ -15,7 +16,8 @@ class Server {
   public:
     /// All arguments must outlive this. Throws heddle::Error when the system gives no socket.
     /// `workload`: what the run is called.
-    Server(const sim::Hardware& hardware, const GpuOptions& options, std::string workload);
+    /// `recording`: keeps what programs ask for; may be nullptr.
+    Server(const sim::Hardware& hardware, const GpuOptions& options, std::string workload, RecordingWriter* recording = nullptr);
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -36,6 +38,8 @@ class Server {
     const sim::Hardware& hardware_;
     const GpuOptions& options_;
     const std::string workload_;
+    RecordingWriter* const recording_;
+    std::uint32_t processes_ = 0;
     TimingModel model_;
     std::string folder_, path_;
     int listener_ = -1;

@@ -276,13 +276,27 @@ void VirtualGpu::allocate(Reader& content, Answer& answer) {
     if (counts) {
         used_bytes_ += bytes;
         allocated_[base] = bytes;
+    } else {
+        shared_with_host_.insert(base);
     }
     answer.content.put(base);
+}
+
+std::span<std::byte> VirtualGpu::bytes_at(std::uint64_t address, std::uint64_t count) {
+    ptx::Allocation* const allocation = memory_.find(address, count);
+    if (allocation == nullptr || !allocation->backed) return {};
+    return {allocation->data.data() + (address - allocation->base), static_cast<std::size_t>(count)};
+}
+
+void VirtualGpu::for_each_shared_with_host(const std::function<void(std::uint64_t, std::span<const std::byte>)>& visit) {
+    for (const std::uint64_t base : shared_with_host_)
+        if (const ptx::Allocation* const allocation = memory_.find(base, 1)) visit(base, {allocation->data.data(), allocation->data.size()});
 }
 
 void VirtualGpu::release(Reader& content) {
     const auto address = content.get<std::uint64_t>();
     if (!memory_.release(address)) throw Error("nothing was allocated at the address that is freed");
+    shared_with_host_.erase(address);
     if (const auto found = allocated_.find(address); found != allocated_.end()) {
         used_bytes_ -= found->second;
         allocated_.erase(found);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,12 @@ class VirtualGpu {
     /// Carries out a message. Nothing: it wants no answer.
     std::optional<Answer> handle(Call call, Reader content);
     int memory_descriptor() const { return arena_.descriptor(); }
+    /// So many bytes of the devices' memory; none where they do not all belong to one allocation.
+    std::span<std::byte> bytes_at(std::uint64_t address, std::uint64_t count);
+    /// Memory that the program writes without telling: pinned, mapped and managed allocations.
+    void for_each_shared_with_host(const std::function<void(std::uint64_t address, std::span<const std::byte> bytes)>& visit);
+    /// After a kernel that failed: what everything returns from then on.
+    Status problem() const { return sticky_; }
     /// What the program did, as a run for each device that it used.
     std::vector<sim::RunResult> results(const std::string& workload);
 
@@ -125,6 +132,7 @@ class VirtualGpu {
     std::map<std::string, std::unique_ptr<Module>> library_modules_;
     std::map<std::string, sim::LaunchOutcome> known_;  ///< Timing::distinct: by kernel and shape
     std::map<std::uint64_t, std::uint64_t> allocated_;  ///< bytes of device memory by address
+    std::set<std::uint64_t> shared_with_host_;  ///< allocations that the program writes, too
     std::uint64_t used_bytes_ = 0;
     std::uint64_t heap_bytes_ = std::uint64_t{8} << 20;
     std::uint32_t next_ = 1;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "driver/server/recording.h"
 #include "isa/common/error.h"
 #include "isa/common/result_folder.h"
 #include "sim/cli/commands.h"
@@ -91,6 +92,19 @@ std::vector<explore::ExploredWorkload> open_workloads(const Options& options) {
     std::vector<explore::ExploredWorkload> workloads;
     for (const std::string& text : options.workloads) {
         const WorkloadText parsed = parse_workload(text, options);
+        if (parsed.name.ends_with(".hrun")) {
+            if (!parsed.options.empty())
+                throw Error("a recording of a CUDA program has no options", {text, 0, ""}, "leave them out");
+            const auto recording = std::make_shared<const driver::Recording>(parsed.name);
+            workloads.push_back({workload_name_of_file(parsed.name), parsed.weight, {}, [recording](const sim::Hardware& hardware) {
+                                     std::vector<sim::RunResult> results = recording->play(hardware);
+                                     if (results.empty()) throw Error("the recorded program used no device");
+                                     if (results.size() > 1)
+                                         results[0].notes.push_back("the figures are those of the first of several devices or processes");
+                                     return std::move(results[0]);
+                                 }});
+            continue;
+        }
         Workload workload = open_workload(parsed.name, parsed.options);
         workloads.push_back({workload.name, parsed.weight, std::move(workload.trace)});
     }
@@ -102,6 +116,10 @@ std::string details_of(const Options& options, const std::vector<explore::Explor
     std::string text = "fusion " + std::to_string(static_cast<int>(options.simulation.fusion));
     if (options.simulation.graph) text += " graph";
     for (const explore::ExploredWorkload& workload : workloads) {
+        if (workload.play) {
+            text += " " + workload.name + ": a recorded program";
+            continue;
+        }
         double flops = 0;
         for (const trace::Op& op : workload.trace.ops)
             flops += trace::floating_point_operations(workload.trace, op);

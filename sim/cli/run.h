@@ -15,6 +15,8 @@ void add_collective_command(CLI::App& app);
 void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
 void add_run_command(CLI::App& app);
+/// `heddle simulate` of this program plays recordings of CUDA programs itself.
+void play_program_recordings();
 void add_kernel_command(CLI::App& app);
 void add_gemm_command(CLI::App& app);
 void add_explore_command(CLI::App& app);

@@ -12,13 +12,17 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "driver/server/recording.h"
 #include "driver/server/server.h"
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/configuration.h"
 #include "sim/cli/output.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/programs.h"
+#include "sim/cli/simulate_options.h"
 #include "sim/hardware/load_hardware.h"
 #include "sim/report/run_directory.h"
 #include "sim/report/summary.h"
@@ -30,7 +34,7 @@ namespace run_command {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string hardware, out, range, time = "all";
+    std::string hardware, out, range, save, time = "all";
     std::vector<std::string> overrides, words;
     sim::Programs programs = sim::Programs::refused;
     unsigned devices = 1;
@@ -124,6 +128,26 @@ void refuse_static_runtime(const std::string& program) {
                     "link it with `nvcc -cudart shared`, or in CMake with CUDA_RUNTIME_LIBRARY Shared");
 }
 
+std::string bytes_text(std::uint64_t bytes) {
+    constexpr const char* kUnits[] = {"bytes", "kB", "MB", "GB"};
+    double amount = static_cast<double>(bytes);
+    unsigned unit = 0;
+    for (; amount >= 1000 && unit < 3; ++unit) amount /= 1000;
+    return fmt::format("{:.3g} {}", amount, kUnits[unit]);
+}
+
+/// Prints and writes what was simulated: a folder for each result.
+void report(const std::vector<sim::RunResult>& results, const std::string& out, bool no_out, bool json, const std::string& configuration) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        const std::string folder = i == 0 ? out : out + "-" + std::to_string(i + 1);
+        if (!no_out) sim::write_run_directory(results[i], folder, {{"configuration.json", configuration}});
+        const std::string text = json ? sim::summary_json(results[i]) : sim::format_report(results[i]);
+        std::fflush(stdout);
+        std::fputs(text.c_str(), json ? stdout : stderr);
+        if (!no_out && !json) std::fprintf(stderr, "written: %s\n", folder.c_str());
+    }
+}
+
 void run(Options options) {
     if (options.words.empty()) throw Error("no program is named", {}, "give it after --: heddle run --hardware h100-sxm -- ./program");
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
@@ -134,27 +158,51 @@ void run(Options options) {
     if (!options.no_out) sim::check_run_directory(options.out);
     refuse_static_runtime(options.words[0]);
     const driver::GpuOptions gpu = gpu_options(options);
-    driver::Server server(hardware, gpu, name);
+    std::optional<driver::RecordingWriter> recording;
+    if (!options.save.empty()) {
+        if (gpu.timing == driver::Timing::none) throw Error("a recording says what is timed, and nothing is", {"--save", 0, ""}, "leave out --time none");
+        recording.emplace(options.save, driver::RecordingHead{name, hardware.name, gpu.timing == driver::Timing::named ? "named" : options.time, gpu.kernel, gpu.range, gpu.devices});
+    }
+    driver::Server server(hardware, gpu, name, recording ? &*recording : nullptr);
     // Ctrl-C is the program's; what it did until then is reported.
     signal(SIGINT, SIG_IGN);
     signal(SIGQUIT, SIG_IGN);
     const int status = server.serve_until_end_of(start(options, server.path()));
     std::vector<sim::RunResult> results = server.results();
-    for (std::size_t i = 0; i < results.size() && gpu.timing != driver::Timing::none; ++i) {
-        const std::string folder = i == 0 ? options.out : options.out + "-" + std::to_string(i + 1);
-        if (!options.no_out)
-            sim::write_run_directory(results[i], folder,
-                                     {{"configuration.json", configuration_json(options.words[0], hardware, {{"time", options.time}})}});
-        const std::string text = options.json ? sim::summary_json(results[i]) : sim::format_report(results[i]);
-        std::fflush(stdout);
-        std::fputs(text.c_str(), options.json ? stdout : stderr);
-        if (!options.no_out && !options.json) std::fprintf(stderr, "written: %s\n", folder.c_str());
+    if (recording) {
+        const driver::RecordingWriter::Size size = recording->finish();
+        std::fprintf(stderr, "recorded: %s, %s calls and %s of contents in %s\n", options.save.c_str(), fmt::format("{}", size.calls).c_str(),
+                     bytes_text(size.contents).c_str(), bytes_text(size.file).c_str());
     }
+    if (gpu.timing != driver::Timing::none)
+        report(results, options.out, options.no_out, options.json, configuration_json(options.words[0], hardware, {{"time", options.time}}));
     if (WIFSIGNALED(status)) throw ProgramEnded{128 + WTERMSIG(status), std::string("the program was ended by ") + strsignal(WTERMSIG(status))};
     if (WEXITSTATUS(status) != 0) throw ProgramEnded{WEXITSTATUS(status), ""};
 }
 
+/// `heddle simulate FILE.hrun`
+void play(const SimulateCommandOptions& given) {
+    refuse_options_of_steps(given, "recordings of CUDA programs");
+    if (given.hardware.empty()) throw Error("no device is named", {"--hardware", 0, ""}, "give --hardware NAME");
+    const driver::Recording recording(given.workload);
+    const sim::Hardware hardware = sim::load_hardware(given.hardware, given.overrides, given.programs);
+    sim::gpu_config(hardware, "recordings of CUDA programs need a GPU");
+    std::string out = given.out;
+    if (out.empty()) out = "heddle-run-" + recording.head().program + "-" + hardware.name;
+    if (!given.no_out) sim::check_run_directory(out);
+    std::vector<sim::RunResult> results;
+    {
+        Progress progress;
+        results = recording.play(hardware, [&](double part) { progress.update(part, recording.head().program); });
+    }
+    report(results, out, given.no_out, given.json, configuration_json(given.workload, hardware, {{"time", recording.head().timing}}));
+}
+
 }  // namespace run_command
+
+void play_program_recordings() {
+    recording_player() = run_command::play;
+}
 
 void add_run_command(CLI::App& app) {
     using run_command::Options;
@@ -169,6 +217,7 @@ void add_run_command(CLI::App& app) {
         ->type_name("WHICH")
         ->capture_default_str();
     command->add_option("--range", options->range, "times only what is launched inside NVTX ranges of this name")->type_name("NAME");
+    command->add_option("--save", options->save, "records what the program asks for: `heddle simulate FILE.hrun` times it again, without the program")->type_name("FILE.hrun");
     command->add_flag("--check", options->check, "look for races, uninitialised reads and wrong barriers in shared memory");
     command->add_option("--out", options->out, "folder for the results; default heddle-run-PROGRAM-HARDWARE")->type_name("DIR");
     command->add_flag("--no-out", options->no_out, "write no folder");

@@ -9,6 +9,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/configuration.h"
 #include "sim/cli/doors.h"
+#include "sim/cli/hand_over.h"
 #include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
@@ -101,6 +102,11 @@ void simulate(Options options) {
         simulate_spread(options);
         return;
     }
+    if (options.workload.ends_with(".hrun")) {
+        if (recording_player() == nullptr) throw HandOver{"heddle-run"};
+        recording_player()(options);
+        return;
+    }
     const bool names_programs = names_recorded_kernels(options.workload) || sim::is_tpu_program(options.workload);
     if (options.hardware.empty() && names_programs) throw no_device();
     if (names_recorded_kernels(options.workload)) {
@@ -180,6 +186,11 @@ void simulate(Options options) {
 
 }  // namespace simulate_command
 
+RecordingPlayer& recording_player() {
+    static RecordingPlayer player = nullptr;
+    return player;
+}
+
 void refuse_options_of_steps(const SimulateCommandOptions& options, const std::string& instead) {
     const auto refuse = [&](bool given, const char* option) {
         if (given) throw Error("is for training steps, not for " + instead, {option, 0, ""}, "leave it out");
@@ -206,7 +217,7 @@ void add_simulate_command(CLI::App& app) {
             "a model (`heddle trace models` lists them), a model's layers (.yaml), a trace file, XLA's text "
             "of a step, "
             "recorded kernels "
-            "(kernelslist.g, .traceg, .tracez), or a TPU program as text")
+            "(kernelslist.g, .traceg, .tracez), a recorded CUDA program (.hrun), or a TPU program as text")
         ->required();
     command
         ->add_option("--hardware", options->hardware,

@@ -22,6 +22,11 @@ struct SimulateCommandOptions {
     sim::Programs programs = sim::Programs::refused;
 };
 
+/// Plays a recording of a CUDA program (.hrun): heddle-run has what that takes, and names it here. Null in other programs, which hand
+/// the command over.
+using RecordingPlayer = void (*)(const SimulateCommandOptions&);
+RecordingPlayer& recording_player();
+
 /// Throws heddle::Error when an option was given that only training steps have; `instead` says what the workload is.
 void refuse_options_of_steps(const SimulateCommandOptions& options, const std::string& instead);
 

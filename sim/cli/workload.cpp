@@ -84,7 +84,7 @@ void add_model_option(std::map<std::string, std::string>& options, const std::st
 std::string workload_name_of_file(const std::string& path) {
     std::string name = fs::path(path).filename().string();
     for (const char* ending :
-         {".gz", ".tar", ".yaml", ".yml", ".json", ".et", ".traceg", ".hlo", ".mlir", ".txt"}) {
+         {".gz", ".tar", ".yaml", ".yml", ".json", ".et", ".traceg", ".hlo", ".hrun", ".mlir", ".txt"}) {
         const std::string text = ending;
         if (name.size() > text.size() && name.compare(name.size() - text.size(), text.size(), text) == 0) {
             name.resize(name.size() - text.size());

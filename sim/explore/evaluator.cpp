@@ -6,11 +6,35 @@
 #include "isa/common/error.h"
 #include "isa/common/out_of_memory.h"
 #include "sim/hardware/load_hardware.h"
+#include "sim/run/workers/worker_pool.h"
 
 namespace heddle::explore {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Plays one workload in a process of its own: SystemC elaborates once in each.
+class Player : public sim::JobRunner {
+  public:
+    Player(const ExploredWorkload& workload, const sim::Hardware& hardware) : workload_(workload), hardware_(hardware) {}
+    std::string run(std::size_t) override {
+        const sim::RunResult result = workload_.play(hardware_);
+        Answer answer;
+        answer.workloads.push_back({workload_.name, workload_.weight, statistics_of(result, hardware_), result.notes});
+        return answer.to_text();
+    }
+
+  private:
+    const ExploredWorkload& workload_;
+    const sim::Hardware& hardware_;
+};
+
+WorkloadResult played(const ExploredWorkload& workload, const sim::Hardware& hardware) {
+    WorkloadResult result;
+    sim::run_jobs(1, 1, [&] { return std::make_unique<Player>(workload, hardware); },
+                  [&](std::size_t, const std::string& text) { result = Answer::from_text(text).workloads.at(0); });
+    return result;
+}
 
 class Simulator : public Evaluator {
   public:
@@ -34,6 +58,10 @@ class Simulator : public Evaluator {
         options.cache = options_.cache;
         Answer answer;
         for (const ExploredWorkload& workload : workloads_) {
+            if (workload.play) {
+                answer.workloads.push_back(played(workload, hardware));
+                continue;
+            }
             try {
                 const sim::RunResult result = sim::simulate(workload.trace, workload.name, hardware, options);
                 answer.workloads.push_back(

@@ -48,6 +48,8 @@ struct ExploredWorkload {
     std::string name;  ///< as asked for
     double weight = 1;
     trace::Trace trace;
+    /// In place of the trace: what the workload does on a device, such as a recording of a program. It runs in a process of its own.
+    std::function<sim::RunResult(const sim::Hardware&)> play = {};
 };
 
 struct SimulationOptions {

@@ -79,6 +79,43 @@ peers)
     run 0 --devices 4 --time none -- ./peers
     says out "4 devices"
     ;;
+recording)
+    # A program that needs no toolkit, and what it asked for on the same device and on another.
+    cc "$programs/vector_add_driver.c" -o vector_add_driver -ldl
+    run 0 --out recorded --save add.hrun -- ./vector_add_driver
+    says err "recorded: add.hrun"
+    play() { "$heddle" simulate "$1" --hardware "$2" --out played >out 2>err; }
+    play add.hrun h100-sxm || fail "the recording does not play"
+    for file in summary.json kernels.csv timeline.json; do cmp "recorded/$file" "played/$file" || fail "$file differs"; done
+    play add.hrun a100-sxm || fail "the recording does not play on another device"
+    "$heddle" explore add.hrun --hardware h100-sxm --vary sm.count=66 --out explored >out 2>err || fail "the recording cannot be explored"
+    says out "2 designs evaluated, 0 failed"
+    # Damage of each kind is one line that names the file.
+    size=$(stat -c %s add.hrun)
+    for cut in 5 40 $((size / 2)) $((size - 1)); do
+        head -c "$cut" add.hrun >cut.hrun
+        if play cut.hrun h100-sxm; then fail "a recording of $cut bytes plays"; fi
+        [ "$(wc -l <err)" -eq 1 ] || fail "not one line"
+        says err "cut.hrun"
+    done
+    (cat add.hrun; echo more) >long.hrun
+    if play long.hrun h100-sxm; then fail "a recording with more behind it plays"; fi
+    says err "something follows its end"
+    echo mine >mine.hrun
+    run 2 --save mine.hrun -- ./vector_add_driver
+    says err "it is not replaced"
+    [ "$(cat mine.hrun)" = mine ] || fail "a file was replaced"
+    ;;
+recording_network)
+    [ -n "$nvcc" ] && echo '#include <cublas_v2.h>' | "$nvcc" -x cu -E - >/dev/null 2>&1 || { echo "skipped: there is no cuBLAS to compile against"; exit 77; }
+    build network shared -arch=sm_80 -lcublas
+    run 0 --out recorded --save network.hrun -- ./network
+    for hardware in h100-sxm a100-sxm; do
+        "$heddle" simulate network.hrun --hardware $hardware --out "played-$hardware" >out 2>err || fail "it does not play on $hardware"
+        "$heddle" run --hardware $hardware --out "run-$hardware" -- ./network >out 2>err || fail "it does not run on $hardware"
+        cmp "played-$hardware/kernels.csv" "run-$hardware/kernels.csv" || fail "kernels.csv differs on $hardware"
+    done
+    ;;
 ranges)
     build ranges
     run 0 -- ./ranges
