@@ -92,6 +92,7 @@ VirtualGpu::Function& VirtualGpu::library_function(const std::shared_ptr<const p
         module = std::make_unique<Module>();
         module->name = "library " + text->entry;
         module->module = ptx::parse_shared(text->text, text->entry + ".ptx");
+        module->code = identity_of(text->text);
     }
     function = std::make_unique<Function>();
     function->module = module.get();

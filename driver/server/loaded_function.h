@@ -15,6 +15,7 @@ namespace heddle::driver {
 struct VirtualGpu::Module {
     std::string name;  ///< tells variables of modules apart
     std::shared_ptr<const ptx::Module> module;
+    std::string code;  ///< identity_of() its text
     std::uint64_t constants = 0;  ///< where the .const variables lie; 0: there are none
     std::uint64_t constant_bytes = 0;
     std::map<std::string, std::uint32_t> functions;

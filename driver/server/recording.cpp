@@ -342,7 +342,7 @@ std::vector<sim::RunResult> Recording::play(const sim::Hardware& hardware, const
     options.kernel = head_.kernel;
     options.range = head_.range;
     options.devices = head_.devices;
-    TimingModel model(sim::gpu_config(hardware), options);
+    TimingModel model(sim::gpu_config(hardware));
     std::map<std::uint32_t, std::unique_ptr<VirtualGpu>> gpus;
     std::vector<std::vector<std::byte>> pieces;
     FrameReader reader(path_, begin_);

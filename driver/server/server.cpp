@@ -64,7 +64,7 @@ struct Server::Client {
 };
 
 Server::Server(const sim::Hardware& hardware, const GpuOptions& options, std::string workload, RecordingWriter* recording)
-    : hardware_(hardware), options_(options), workload_(std::move(workload)), recording_(recording), model_(sim::gpu_config(hardware), options) {
+    : hardware_(hardware), options_(options), workload_(std::move(workload)), recording_(recording), model_(sim::gpu_config(hardware)) {
     std::string pattern = (std::filesystem::temp_directory_path() / "heddle-gpu-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) fail("make a folder for a socket");
     folder_ = pattern;

@@ -71,11 +71,6 @@ std::string shape_of(const LaunchRequest& request) {
 
 }  // namespace
 
-models::gpu::SampledGpu& TimingModel::gpu() {
-    if (!gpu_) gpu_.emplace("gpu", config_, false);
-    return *gpu_;
-}
-
 VirtualGpu::VirtualGpu(const sim::Hardware& hardware, const GpuOptions& options, TimingModel& model)
     : hardware_(hardware),
       machine_(*sim::gpu_machine(hardware)),
@@ -324,6 +319,7 @@ void VirtualGpu::load_module(Reader& content, Answer& answer) {
         auto module = std::make_unique<Module>();
         module->name = "module " + std::to_string(number);
         module->module = ptx::parse_shared(image.text, module->name);
+        module->code = identity_of(image.text);
         memory_.set_module(module->name);
         ptx::allocate_module_variables(module->module->variables, memory_);
         for (const ptx::Variable& variable : module->module->variables)
@@ -477,8 +473,7 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
     if (is_timed(function, shape)) {
         models::gpu::RunOptions options;
         add_residents(context, options);
-        outcome = sim::outcome_of(model_.gpu().run(context, options),
-                                  function.kernel->static_shared_bytes() + request.shared_bytes);
+        outcome = model_.run(context, options, function.module->code);
         if (options_.timing == Timing::distinct) known_[function.kernel->name() + " " + shape] = outcome;
     } else {
         const std::uint64_t instructions = ptx::run_functionally(context);

@@ -14,9 +14,9 @@
 #include "driver/protocol/protocol.h"
 #include "driver/server/blas.h"
 #include "driver/server/device_timeline.h"
+#include "driver/server/launch_timing.h"
 #include "driver/server/shared_memory.h"
 #include "isa/ptx/execution.h"
-#include "models/gpu/sampled_gpu.h"
 #include "sim/gpu/gpu_machine.h"
 #include "sim/gpu/plan/l2_residency.h"
 #include "sim/run/time/launch_outcome.h"
@@ -37,18 +37,6 @@ struct GpuOptions {
     unsigned devices = 1;
     std::string range;      ///< only launches in an NVTX range of this name are timed; empty: all
     bool check = false;     ///< look for errors that need not show (isa/ptx/check.h); values alone
-};
-
-/// The timing model, one for all programs of the process: SystemC elaborates once.
-class TimingModel {
-  public:
-    TimingModel(const models::gpu::GpuConfig& config, const GpuOptions& options) : config_(config), options_(options) {}
-    models::gpu::SampledGpu& gpu();
-
-  private:
-    const models::gpu::GpuConfig& config_;
-    const GpuOptions& options_;
-    std::optional<models::gpu::SampledGpu> gpu_;
 };
 
 /// What the program gets back.

@@ -256,6 +256,9 @@ class LoadedKernel {
     std::span<const std::uint32_t> skipped_writes() const;
     /// Timing mode: values are written to global memory, where other thread blocks may read them.
     bool steering_writes() const;
+    /// No value in global memory or in a texture, and no clock, decides about the kernel's time: launches of the same geometry and the same
+    /// parameters take the same cycles, whatever lies in memory, and timing mode writes nothing there.
+    bool time_depends_on_launch_alone() const;
     /// The CUDA source of an instruction: "blas.cu:12 (dot(float*) inlined at blas.cu:30)"; "" when the
     /// module was compiled without -lineinfo.
     std::string describe_source(std::size_t instruction) const;

@@ -19,7 +19,7 @@ namespace {
 /// A virtual GPU without a program: its memory is mapped here.
 class BlasCalls {
   public:
-    BlasCalls() : hardware_(sim::load_hardware("h100-sxm")), model_(sim::gpu_machine(hardware_)->config, options()), gpu_(hardware_, options(), model_) {
+    BlasCalls() : hardware_(sim::load_hardware("h100-sxm")), model_(sim::gpu_machine(hardware_)->config), gpu_(hardware_, options(), model_) {
         memory_ = static_cast<char*>(mmap(nullptr, kMapped, PROT_READ | PROT_WRITE, MAP_SHARED, gpu_.memory_descriptor(), 0));
         ask(Call::hello, Writer().put(kVersion).put(std::uint32_t{1}));
     }

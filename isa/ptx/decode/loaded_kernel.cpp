@@ -221,6 +221,7 @@ LoadedKernel::LoadedKernel(const std::shared_ptr<const Module>& module, const st
     loaded.steering_reads = analysis.steering.steering_reads;
     loaded.skipped_writes = analysis.steering.skipped_writes;
     loaded.steering_writes = analysis.steering.writes_global;
+    loaded.steering_reads_global = analysis.steering.reads_global;
     loaded.shared_memory_steers = analysis.steering.shared_memory;
     loaded.steers = analysis.steering.evaluated;
     loaded.constant_bank = build_constant_bank(kernel);
@@ -298,6 +299,10 @@ std::span<const std::uint32_t> LoadedKernel::steering_reads() const {
 
 std::span<const std::uint32_t> LoadedKernel::skipped_writes() const {
     return implementation_->skipped_writes;
+}
+
+bool LoadedKernel::time_depends_on_launch_alone() const {
+    return !implementation_->steering_reads_global && !implementation_->steering_writes && !reads_clock();
 }
 
 bool LoadedKernel::steering_writes() const {

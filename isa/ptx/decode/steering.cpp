@@ -8,6 +8,11 @@
 namespace heddle::ptx {
 namespace {
 
+/// Values of textures are not followed: a kernel that reads any may be steered by them.
+bool reads_texture(Opcode opcode) {
+    return opcode == Opcode::tex || opcode == Opcode::tld4 || opcode == Opcode::txq || opcode == Opcode::suld || opcode == Opcode::suq;
+}
+
 // What a pointer was made from: one bit per kernel parameter or variable, bit 0 for pointers read from memory
 // and for everything beyond 61 roots.
 using Roots = std::uint64_t;
@@ -408,6 +413,7 @@ class Slicer {
         for (const Region& r : steering_) {
             const bool shared = r.space == StateSpace::shared || r.space == StateSpace::generic;
             slice_.shared_memory = slice_.shared_memory || shared;
+            slice_.reads_global = slice_.reads_global || r.space == StateSpace::global || r.space == StateSpace::generic;
             read |= r.roots;
         }
         for (std::size_t i = 0; i < uses_.size(); ++i) {
@@ -417,6 +423,8 @@ class Slicer {
                 writes_[i].space == StateSpace::global || writes_[i].space == StateSpace::generic;
             if (slice_.evaluated[i] && writes_[i].exists && global) slice_.writes_global = true;
         }
+        for (const Instruction& instruction : kernel_.instructions)
+            slice_.reads_global = slice_.reads_global || reads_texture(instruction.opcode);
         slice_.steering_reads = roots_.parameter_offsets(read);
         slice_.skipped_writes = roots_.parameter_offsets(skipped);
     }

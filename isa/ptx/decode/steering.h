@@ -20,6 +20,7 @@ struct SteeringSlice {
     /// which instructions write that are not evaluated. Sound as long as these do not point into the same
     /// allocation.
     std::vector<std::uint32_t> steering_reads, skipped_writes;
+    bool reads_global = false;   ///< something that steers is read, or may be, from global memory or through a texture
     bool writes_global = false;  ///< evaluated instructions write, or may write, global memory
 };
 

@@ -115,7 +115,7 @@ struct LoadedKernel::Implementation {
     /// Timing mode: byte offsets of pointer parameters through which steering loads read, and through which
     /// stores write that are not evaluated. They must not point into the same allocation.
     std::vector<std::uint32_t> steering_reads, skipped_writes;
-    bool steering_writes = false;
+    bool steering_writes = false, steering_reads_global = false;
     bool shared_memory_steers = true;  ///< timing mode: shared memory must hold values
     std::vector<bool> steers;          ///< [instruction] timing mode: its values are computed
 };
