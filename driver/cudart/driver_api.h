@@ -68,6 +68,7 @@ CUresult cuStreamQuery(CUstream);
 CUresult cuStreamGetFlags(CUstream, unsigned*);
 CUresult cuStreamGetPriority(CUstream, int*);
 CUresult cuStreamGetId(CUstream, unsigned long long*);
+CUresult cuStreamGetDevice(CUstream, CUdevice*);
 CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned);
 CUresult cuStreamAddCallback(CUstream, void (*)(CUstream, CUresult, void*), void*, unsigned);
 CUresult cuLaunchHostFunc(CUstream, void (*)(void*), void*);
