@@ -31,20 +31,55 @@ HEDDLE_API CUresult cuGetErrorName(CUresult error, const char** name) {
 
 namespace heddle::driver {
 
-// The newest version of a function goes by its plain name.
-void* find_entry(const char* name) {
+namespace {
+
+/// Since which version of CUDA a newer form of a function is meant by its plain name.
+struct Since {
+    const char *name, *suffix;
+    int version;
+};
+constexpr Since kSince[] = {
+    {"cuCtxCreate", "_v3", 11040}, {"cuCtxCreate", "_v4", 12050}, {"cuCtxGetDevice", "_v2", 13000}, {"cuCtxSynchronize", "_v2", 13000},
+    {"cuDeviceGetUuid", "_v2", 11040}, {"cuDevicePrimaryCtxRelease", "_v2", 11000}, {"cuDevicePrimaryCtxReset", "_v2", 11000},
+    {"cuDevicePrimaryCtxSetFlags", "_v2", 11000}, {"cuEventElapsedTime", "_v2", 12080}, {"cuGetProcAddress", "_v2", 12000},
+    {"cuGraphAddDependencies", "_v2", 12030}, {"cuGraphAddKernelNode", "_v2", 12000}, {"cuGraphAddNode", "_v2", 12030},
+    {"cuGraphExecKernelNodeSetParams", "_v2", 12000}, {"cuGraphExecUpdate", "_v2", 12000}, {"cuGraphGetEdges", "_v2", 12030},
+    {"cuGraphKernelNodeGetParams", "_v2", 12000}, {"cuGraphKernelNodeSetParams", "_v2", 12000},
+    {"cuGraphNodeGetDependencies", "_v2", 12030}, {"cuGraphNodeGetDependentNodes", "_v2", 12030}, {"cuGraphRemoveDependencies", "_v2", 12030},
+    {"cuIpcOpenMemHandle", "_v2", 11000}, {"cuMemAdvise", "_v2", 12020}, {"cuMemPrefetchAsync", "_v2", 12020}, {"cuMemcpy3DBatchAsync", "_v2", 13000},
+    {"cuMemcpyBatchAsync", "_v2", 13000}, {"cuStreamBatchMemOp", "_v2", 11070}, {"cuStreamGetCaptureInfo", "_v2", 11030},
+    {"cuStreamGetCaptureInfo", "_v3", 12030}, {"cuStreamGetCtx", "_v2", 12050}, {"cuStreamUpdateCaptureDependencies", "_v2", 12030},
+    {"cuStreamWaitValue32", "_v2", 11070}, {"cuStreamWaitValue64", "_v2", 11070}, {"cuStreamWriteValue32", "_v2", 11070},
+    {"cuStreamWriteValue64", "_v2", 11070},
+};
+
+bool is_too_new(std::string_view name, std::string_view suffix, int version) {
+    for (const Since& since : kSince)
+        if (name == since.name && suffix == since.suffix) return version < since.version;
+    return false;
+}
+
+}  // namespace
+
+void* find_entry(const char* name, int version, bool per_thread) {
     Dl_info self{};
     if (dladdr(reinterpret_cast<void*>(&find_entry), &self) == 0) return nullptr;
     static void* const library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-    for (const char* const version : {"_v4", "_v3", "_v2", ""})
-        if (void* const found = dlsym(library, (std::string(name) + version).c_str())) return found;
+    for (const char* const suffix : {"_v4", "_v3", "_v2", ""}) {
+        if (is_too_new(name, suffix, version)) continue;
+        for (const char* const stream : {"_ptsz", "_ptds", ""}) {
+            if (*stream != '\0' && !per_thread) continue;
+            if (void* const found = dlsym(library, (std::string(name) + suffix + stream).c_str())) return found;
+        }
+    }
     return nullptr;
 }
 
 }  // namespace heddle::driver
 
-HEDDLE_API CUresult cuGetProcAddress_v2(const char* name, void** entry, int, std::uint64_t, int* found) {
-    *entry = find_entry(name);
+HEDDLE_API CUresult cuGetProcAddress_v2(const char* name, void** entry, int version, std::uint64_t flags, int* found) {
+    if (name == nullptr || entry == nullptr || flags > 2) return CUDA_ERROR_INVALID_VALUE;
+    *entry = find_entry(name, version, flags == 2);
     if (found != nullptr) *found = *entry == nullptr ? 1 : 0;
     return *entry == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }

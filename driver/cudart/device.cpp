@@ -1,6 +1,7 @@
 // Devices, what went wrong in a thread, and how functions of the driver are found.
 #include <cstring>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cudart/runtime.h"
 #include "driver/protocol/errors.h"
 
@@ -88,17 +89,18 @@ HEDDLE_API cudaError_t cudaDeviceSynchronize() {
     HEDDLE_CALL;
     return remember(cuCtxSynchronize());
 }
-HEDDLE_API cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 HEDDLE_API cudaError_t cudaDeviceReset() {
     HEDDLE_CALL;
     return remember(cuDevicePrimaryCtxReset_v2(chosen_device()));
 }
-HEDDLE_API cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 HEDDLE_API cudaError_t cudaDeviceGetAttribute(int* value, int which, int device) {
     HEDDLE_CALL;
     return remember(cuDeviceGetAttribute(value, which, device));
 }
-HEDDLE_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+namespace {
+/// What both layouts have.
+template <class Properties>
+cudaError_t describe(Properties* p, int device) {
     HEDDLE_CALL;
     int count = 0;
     cuDeviceGetCount(&count);
@@ -149,12 +151,33 @@ HEDDLE_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->hostRegisterSupported = value(99);
     p->memoryPoolsSupported = value(115);
     p->clusterLaunch = value(120);
-    p->deviceNumaId = p->hostNumaId = -1;
+    p->gpuDirectRDMASupported = value(116);
+    p->unifiedFunctionPointers = value(129);
     return cudaSuccess;
 }
+}  // namespace
+#if HEDDLE_CUDART == 12
+HEDDLE_API cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp12* p, int device) {
+    const cudaError_t status = describe(p, device);
+    if (status != cudaSuccess) return status;
+    p->clockRate = attribute(13, device);
+    p->deviceOverlap = attribute(15, device);
+    p->memoryClockRate = attribute(36, device);
+    p->singleToDoublePrecisionPerfRatio = attribute(87, device);
+    p->cooperativeMultiDeviceLaunch = attribute(96, device);
+    p->maxTexture1DLinear = attribute(69, device);
+    return cudaSuccess;
+}
+#else
+HEDDLE_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+    const cudaError_t status = describe(p, device);
+    if (status == cudaSuccess) p->deviceNumaId = p->hostNumaId = -1;
+    return status;
+}
+#endif
 HEDDLE_API cudaError_t cudaDriverGetVersion(int* version) { return remember(cuDriverGetVersion(version)); }
 HEDDLE_API cudaError_t cudaRuntimeGetVersion(int* version) {
-    *version = HEDDLE_CUDART * 1000;
+    *version = kRuntimeVersion;
     return cudaSuccess;
 }
 HEDDLE_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
@@ -194,5 +217,9 @@ HEDDLE_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void**
     return remember(cuGetProcAddress_v2(name, entry, static_cast<int>(version), flags, found));
 }
 HEDDLE_API cudaError_t cudaGetDriverEntryPoint(const char* name, void** entry, unsigned long long flags, int* found) {
-    return cudaGetDriverEntryPointByVersion(name, entry, 13000, flags, found);
+    return cudaGetDriverEntryPointByVersion(name, entry, kRuntimeVersion, flags, found);
 }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cudaGetDriverEntryPoint, _ptsz)
+HEDDLE_PER_THREAD(cudaGetDriverEntryPointByVersion, _ptsz)

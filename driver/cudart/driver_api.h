@@ -52,6 +52,8 @@ CUresult cuMemPoolCreate(Pool**, const void*);
 CUresult cuMemPoolDestroy(Pool*);
 CUresult cuMemPoolSetAttribute(Pool*, int, void*);
 CUresult cuMemPoolGetAttribute(Pool*, int, void*);
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr, std::size_t, CUmemLocation, unsigned, CUstream);
+CUresult cuMemAdvise_v2(CUdeviceptr, std::size_t, int, CUmemLocation);
 CUresult cuMemcpy(CUdeviceptr, CUdeviceptr, std::size_t);
 CUresult cuMemcpyAsync(CUdeviceptr, CUdeviceptr, std::size_t, CUstream);
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D*);

@@ -1,6 +1,7 @@
 // Graphs, as the runtime names them.
 #include <cstring>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cudart/runtime.h"
 
 using namespace heddle::runtime;
@@ -35,3 +36,7 @@ HEDDLE_API cudaError_t cudaGraphAddEmptyNode(void* node, Graph* graph, void* aft
 HEDDLE_API cudaError_t cudaGraphAddHostNode(void* node, Graph* graph, void* after, std::size_t count, void* parameters) { return remember(cuGraphAddHostNode(node, graph, after, count, parameters)); }
 HEDDLE_API cudaError_t cudaGraphAddDependencies(Graph* graph, void* from, void* to, std::size_t count) { return remember(cuGraphAddDependencies(graph, from, to, count)); }
 HEDDLE_API cudaError_t cudaGraphGetNodes(Graph* graph, void* nodes, std::size_t* count) { return remember(cuGraphGetNodes(graph, nodes, count)); }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cudaGraphLaunch, _ptsz)
+HEDDLE_PER_THREAD(cudaGraphUpload, _ptsz)

@@ -1,4 +1,5 @@
 // Memory: allocations, copies, fills and pools, as the runtime names them.
+#include "driver/cuda/per_thread.h"
 #include "driver/cudart/runtime.h"
 
 using namespace heddle::runtime;
@@ -164,8 +165,14 @@ HEDDLE_API cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value,
     HEDDLE_CALL;
     return remember(cuMemsetD2D8Async(number(to), pitch, static_cast<unsigned char>(value), width, height, stream));
 }
-HEDDLE_API cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, std::uint64_t, unsigned, CUstream) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaMemAdvise(const void*, std::size_t, int, std::uint64_t) { return cudaSuccess; }
+HEDDLE_API cudaError_t HEDDLE_NEWEST(cudaMemPrefetchAsync)(const void* address, std::size_t bytes, cudaMemLocation location, unsigned flags, CUstream stream) {
+    HEDDLE_CALL;
+    return remember(cuMemPrefetchAsync_v2(number(address), bytes, location, flags, stream));
+}
+HEDDLE_API cudaError_t HEDDLE_NEWEST(cudaMemAdvise)(const void* address, std::size_t bytes, int advice, cudaMemLocation location) {
+    HEDDLE_CALL;
+    return remember(cuMemAdvise_v2(number(address), bytes, advice, location));
+}
 HEDDLE_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
     HEDDLE_CALL;
     *attributes = {};
@@ -189,3 +196,23 @@ HEDDLE_API cudaError_t cudaMemPoolSetAttribute(Pool* pool, int which, void* valu
 HEDDLE_API cudaError_t cudaMemPoolGetAttribute(Pool* pool, int which, void* value) { return remember(cuMemPoolGetAttribute(pool, which, value)); }
 HEDDLE_API cudaError_t cudaMemPoolTrimTo(Pool*, std::size_t) { return cudaSuccess; }
 HEDDLE_API cudaError_t cudaMemPoolSetAccess(Pool*, const void*, std::size_t) { return cudaSuccess; }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cudaFreeAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMallocAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMallocFromPoolAsync, _ptsz)
+HEDDLE_PER_THREAD(HEDDLE_NEWEST(cudaMemPrefetchAsync), _ptsz)
+HEDDLE_PER_THREAD(cudaMemcpy, _ptds)
+HEDDLE_PER_THREAD(cudaMemcpy2D, _ptds)
+HEDDLE_PER_THREAD(cudaMemcpy2DAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMemcpy3D, _ptds)
+HEDDLE_PER_THREAD(cudaMemcpy3DAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMemcpyAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMemcpyFromSymbol, _ptds)
+HEDDLE_PER_THREAD(cudaMemcpyFromSymbolAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMemcpyToSymbol, _ptds)
+HEDDLE_PER_THREAD(cudaMemcpyToSymbolAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMemset, _ptds)
+HEDDLE_PER_THREAD(cudaMemset2D, _ptds)
+HEDDLE_PER_THREAD(cudaMemset2DAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaMemsetAsync, _ptsz)

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cudart/runtime.h"
 
 using namespace heddle::runtime;
@@ -230,3 +231,8 @@ HEDDLE_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* by
     *bytes = static_cast<std::size_t>(attribute(81, chosen_device())) / static_cast<std::size_t>(blocks) - static_cast<std::size_t>(attribute(111, chosen_device())) - attributes.sharedSizeBytes;
     return status;
 }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cudaLaunchCooperativeKernel, _ptsz)
+HEDDLE_PER_THREAD(cudaLaunchKernel, _ptsz)
+HEDDLE_PER_THREAD(cudaLaunchKernelExC, _ptsz)

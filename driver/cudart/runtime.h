@@ -9,7 +9,18 @@
 
 #define HEDDLE_API extern "C" __attribute__((visibility("default")))
 
+/// The sources are compiled for the interface of CUDA 12 and for that of 13. HEDDLE_NEWEST(F) is the name of a function that has one form in 13 (F) and two in
+/// 12, where F is the older of them (version_12.cpp) and F_v2 that of 13.
+#if HEDDLE_CUDART == 12
+#define HEDDLE_NEWEST(NAME) NAME##_v2
+#else
+#define HEDDLE_NEWEST(NAME) NAME
+#endif
+
 namespace heddle::runtime {
+
+/// What cudaRuntimeGetVersion says: 1000 for each major version, 10 for each minor one.
+constexpr int kRuntimeVersion = HEDDLE_CUDART == 12 ? 12080 : 13000;
 
 /// The thread's last error becomes this one, unless it is success or "not ready". Returns it.
 cudaError_t remember(cudaError_t error);

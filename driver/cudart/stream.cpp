@@ -1,4 +1,5 @@
 // Streams and events, as the runtime names them.
+#include "driver/cuda/per_thread.h"
 #include "driver/cudart/runtime.h"
 
 using namespace heddle::runtime;
@@ -46,3 +47,21 @@ HEDDLE_API cudaError_t cudaStreamBeginCapture(CUstream stream, int mode) { retur
 HEDDLE_API cudaError_t cudaStreamEndCapture(CUstream stream, Graph** graph) { return remember(cuStreamEndCapture(stream, graph)); }
 HEDDLE_API cudaError_t cudaStreamIsCapturing(CUstream stream, int* state) { return remember(cuStreamIsCapturing(stream, state)); }
 HEDDLE_API cudaError_t cudaThreadExchangeStreamCaptureMode(int*) { return cudaSuccess; }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cudaEventRecord, _ptsz)
+HEDDLE_PER_THREAD(cudaEventRecordWithFlags, _ptsz)
+HEDDLE_PER_THREAD(cudaLaunchHostFunc, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamAddCallback, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamAttachMemAsync, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamBeginCapture, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamEndCapture, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamGetDevice, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamGetFlags, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamGetId, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamGetPriority, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamIsCapturing, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamQuery, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamSetAttribute, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamSynchronize, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamWaitEvent, _ptsz)
