@@ -100,6 +100,12 @@ compiled_for_12)
     run 0 --no-out -- ./vector_add 5000
     says out "sums: right"
     ;;
+monitor)
+    cc "$programs/monitor.c" -o monitor -ldl
+    run 0 --devices 2 --time none --no-out -- ./monitor
+    says out "monitor: right"
+    says err "nvmlDeviceGetFanSpeed is not there yet"
+    ;;
 fork)
     build vector_add
     run 0 --time none --no-out -- sh -c './vector_add 1000 & ./vector_add 2000 && wait'
