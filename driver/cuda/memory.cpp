@@ -12,7 +12,6 @@ using namespace heddle::driver;
     if (const CUresult status = ready(); status != CUDA_SUCCESS) return status
 
 namespace heddle::driver {
-namespace {
 
 std::map<std::uint64_t, Range>& ranges() {
     static auto* const all = new std::map<std::uint64_t, Range>;
@@ -24,6 +23,8 @@ CUresult release(std::uint64_t address) {
     if (ranges().erase(address) == 0) return CUDA_ERROR_INVALID_VALUE;
     return Client::get().ask(Call::release, Writer().put(address)).status;
 }
+
+namespace {
 
 bool is_device_memory(const void* address) {
     return is_shared(address) && range_of(reinterpret_cast<std::uintptr_t>(address)).kind == MemoryKind::device;
@@ -63,6 +64,7 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
 
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height, CUstream stream) {
     if (width == 0 || height == 0) return CUDA_SUCCESS;
+    if (const std::uint64_t registered = registered_address(reinterpret_cast<void*>(to)); registered != 0) to = registered;
     if (!is_shared(reinterpret_cast<void*>(to))) return CUDA_ERROR_INVALID_VALUE;
     return submit(stream, 2, [=](Stream& on) {
         return Client::get().tell(Call::fill, Writer().put(FillRequest{to, pitch, width, height, value, bytes, on.number}));
@@ -96,6 +98,8 @@ std::uint64_t allocate(std::uint64_t bytes, MemoryKind kind, CUresult& status) {
 CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bool wait) {
     if (bytes == 0) return CUDA_SUCCESS;
     if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (const std::uint64_t registered = registered_address(to); registered != 0) to = reinterpret_cast<void*>(registered);
+    if (const std::uint64_t registered = registered_address(from); registered != 0) from = reinterpret_cast<void*>(registered);
     const CUresult submitted = submit(stream, 1, [=](Stream& on) {
         CopyRequest request{number(to), number(from), bytes, on.number, kind_of(to, from), 0, wait};
         if (!is_shared(to) || !is_shared(from)) {
@@ -165,19 +169,6 @@ HEDDLE_API CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned) 
 }
 HEDDLE_API CUresult cuMemAllocHost_v2(void** address, std::size_t bytes) { return cuMemHostAlloc(address, bytes, 0); }
 HEDDLE_API CUresult cuMemFreeHost(void* address) { return cuMemFree_v2(number(address)); }
-HEDDLE_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host, unsigned) {
-    HEDDLE_CALL;
-    if (!is_shared(host)) return missing("the device pointer of memory that cuMemHostRegister was given");
-    *device = number(host);
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuMemHostGetFlags(unsigned* flags, void*) {
-    *flags = 3;
-    return CUDA_SUCCESS;
-}
-// Pinning makes copies quicker; they are copies all the same. Kernels cannot reach it: cuMemHostGetDevicePointer says so.
-HEDDLE_API CUresult cuMemHostRegister_v2(void*, std::size_t, unsigned) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemHostUnregister(void*) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
     HEDDLE_CALL;
     const Range range = range_of(address);
@@ -287,7 +278,8 @@ HEDDLE_API CUresult cuMemAdvise_v2(CUdeviceptr, std::size_t, int, CUmemLocation)
 HEDDLE_API CUresult cuPointerSetAttribute(const void*, int, CUdeviceptr) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr address) {
     HEDDLE_CALL;
-    const Range range = range_of(address);
+    Range range = range_of(address);
+    if (const std::uint64_t device_side = registered_address(pointer(address)); range.base == 0 && device_side != 0) range = range_of(device_side);
     if (range.base == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto give = [value](const auto& what) {
         std::memcpy(value, &what, sizeof what);

@@ -93,6 +93,9 @@ class Client {
     /// The same for a stream, where anything was told since the last time.
     CUresult wait_for_order(const Stream& stream);
 
+    /// Pages of the program lead from now on to the bytes of `from`, an address of shared memory. False: the system refuses.
+    bool remap(void* address, std::size_t bytes, std::uint64_t from);
+
     const std::vector<DeviceDescription>& devices() const { return devices_; }
     std::recursive_mutex mutex;
 
@@ -101,6 +104,7 @@ class Client {
     bool receive(void* bytes, std::size_t count);
     int socket_ = -1;
     int process_ = 0;
+    int memory_ = -1;  ///< the descriptor of shared memory
     bool outstanding_ = false;
     CUresult failure_ = CUDA_SUCCESS;
     std::vector<DeviceDescription> devices_;
@@ -128,6 +132,12 @@ struct Range {
     CUdevice device = 0;
 };
 Range range_of(std::uint64_t address);
+/// All allocations that the program knows, by address.
+std::map<std::uint64_t, Range>& ranges();
+/// Ends what allocate() gave.
+CUresult release(std::uint64_t address);
+/// Where a device reaches memory of the host that was registered; 0: it was not.
+std::uint64_t registered_address(const void* address);
 CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bool wait);
 
 CUresult load_module(const void* image, CUmodule* module);

@@ -50,11 +50,17 @@ HEDDLE_API cudaError_t cudaFreeAsync(void* address, CUstream stream) {
     return remember(cuMemFreeAsync(number(address), stream));
 }
 HEDDLE_API cudaError_t cudaFreeHost(void* address) { return cudaFree(address); }
-HEDDLE_API cudaError_t cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaHostGetFlags(unsigned* flags, void*) {
-    *flags = 3;
-    return cudaSuccess;
+HEDDLE_API cudaError_t cudaHostRegister(void* address, std::size_t bytes, unsigned flags) {
+    HEDDLE_CALL;
+    return remember(cuMemHostRegister_v2(address, bytes, flags));
+}
+HEDDLE_API cudaError_t cudaHostUnregister(void* address) {
+    HEDDLE_CALL;
+    return remember(cuMemHostUnregister(address));
+}
+HEDDLE_API cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
+    HEDDLE_CALL;
+    return remember(cuMemHostGetFlags(flags, host));
 }
 HEDDLE_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
     HEDDLE_CALL;

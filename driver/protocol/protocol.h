@@ -73,6 +73,12 @@ enum class Call : std::uint32_t {
     profiler,        ///< sends 1: start, 0: stop
     missing,         ///< sends the name of a function that is not there
     board,           ///< device -> BoardState
+    reserve,         ///< bytes, alignment -> address; nothing lies there yet
+    give_up,         ///< address, bytes that were reserved
+    remap,           ///< address, bytes, from: reserved addresses lead to the bytes of `from`
+    reachable,       ///< address, bytes, then ranges (address, bytes): these alone can be reached of what was reserved
+    alias,           ///< address of the program, bytes, address: the first leads to the bytes of the second
+    end_alias,       ///< address of the program
 };
 
 /// The number of a stream begins with that of its device. The rest is 0 of the default stream, which all others but non-blocking ones wait for.

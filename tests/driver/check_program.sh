@@ -100,6 +100,12 @@ compiled_for_12)
     run 0 --no-out -- ./vector_add 5000
     says out "sums: right"
     ;;
+virtual_memory)
+    build virtual_memory shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
+    run 0 --no-out -- ./virtual_memory
+    says out "virtual memory: right"
+    says out "memory that may not be reached: cudaErrorIllegalAddress"
+    ;;
 monitor)
     cc "$programs/monitor.c" -o monitor -ldl
     run 0 --devices 2 --time none --no-out -- ./monitor
