@@ -62,16 +62,20 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
     });
 }
 
+}  // namespace
+
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height, CUstream stream) {
     if (width == 0 || height == 0) return CUDA_SUCCESS;
     if (const std::uint64_t registered = registered_address(reinterpret_cast<void*>(to)); registered != 0) to = registered;
     if (!is_shared(reinterpret_cast<void*>(to))) return CUDA_ERROR_INVALID_VALUE;
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        submit(stream, 2, nullptr);
+        return on.last.front()->set_fill({to, pitch, value, bytes, width, height});
+    }
     return submit(stream, 2, [=](Stream& on) {
         return Client::get().tell(Call::fill, Writer().put(FillRequest{to, pitch, width, height, value, bytes, on.number}));
     });
 }
-
-}  // namespace
 
 bool is_shared(const void* address, std::size_t) {
     return number(address) >= kMemoryBase && number(address) < kMemoryBase + kMemoryBytes;
@@ -100,6 +104,16 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bo
     if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
     if (const std::uint64_t registered = registered_address(to); registered != 0) to = reinterpret_cast<void*>(registered);
     if (const std::uint64_t registered = registered_address(from); registered != 0) from = reinterpret_cast<void*>(registered);
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        CUDA_MEMCPY3D whole{};
+        whole.srcMemoryType = whole.dstMemoryType = 4;
+        whole.srcDevice = number(from);
+        whole.dstDevice = number(to);
+        whole.WidthInBytes = bytes;
+        whole.Height = whole.Depth = 1;
+        submit(stream, 1, nullptr);
+        return on.last.front()->set_copy(whole);
+    }
     const CUresult submitted = submit(stream, 1, [=](Stream& on) {
         CopyRequest request{number(to), number(from), bytes, on.number, kind_of(to, from), 0, wait};
         if (!is_shared(to) || !is_shared(from)) {
@@ -154,7 +168,7 @@ HEDDLE_API CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch,
 HEDDLE_API CUresult cuMemFree_v2(CUdeviceptr address) {
     HEDDLE_CALL;
     const CUresult status = Client::get().synchronise();
-    return status != CUDA_SUCCESS ? status : release(address);
+    return status != CUDA_SUCCESS || is_of_graph(address) ? status : release(address);
 }
 HEDDLE_API CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned) {
     HEDDLE_CALL;
@@ -213,10 +227,16 @@ HEDDLE_API CUresult cuMemPoolGetAttribute(Pool* pool, int attribute, void* value
 }
 HEDDLE_API CUresult cuMemPoolTrimTo(Pool*, std::size_t) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuMemPoolSetAccess(Pool*, const void*, std::size_t) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) { return cuMemAlloc_v2(address, bytes); }
-HEDDLE_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, Pool*, CUstream) { return cuMemAlloc_v2(address, bytes); }
+HEDDLE_API CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+    HEDDLE_CALL;
+    Stream& on = stream_of(stream);
+    return on.capture != nullptr ? capture_allocation(on, bytes, address) : cuMemAlloc_v2(address, bytes);
+}
+HEDDLE_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, Pool*, CUstream stream) { return cuMemAllocAsync(address, bytes, stream); }
 HEDDLE_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     HEDDLE_CALL;
+    if (Stream& on = stream_of(stream); on.capture != nullptr) return capture_release(on, address);
+    if (is_of_graph(address)) return CUDA_SUCCESS;  // the graph allocates it again when it is launched again
     return submit(stream, 5, [address](Stream&) { return release(address); });
 }
 

@@ -15,8 +15,14 @@ HEDDLE_API cudaError_t cudaMalloc(void** address, std::size_t bytes) {
     *address = reinterpret_cast<void*>(at);
     return remember(status);
 }
-HEDDLE_API cudaError_t cudaMallocAsync(void** address, std::size_t bytes, CUstream) { return cudaMalloc(address, bytes); }
-HEDDLE_API cudaError_t cudaMallocFromPoolAsync(void** address, std::size_t bytes, Pool*, CUstream) { return cudaMalloc(address, bytes); }
+HEDDLE_API cudaError_t cudaMallocAsync(void** address, std::size_t bytes, CUstream stream) {
+    HEDDLE_CALL;
+    CUdeviceptr at = 0;
+    const CUresult status = bytes == 0 ? CUDA_SUCCESS : cuMemAllocAsync(&at, bytes, stream);
+    *address = reinterpret_cast<void*>(at);
+    return remember(status);
+}
+HEDDLE_API cudaError_t cudaMallocFromPoolAsync(void** address, std::size_t bytes, Pool*, CUstream stream) { return cudaMallocAsync(address, bytes, stream); }
 HEDDLE_API cudaError_t cudaMallocManaged(void** address, std::size_t bytes, unsigned flags) {
     HEDDLE_CALL;
     CUdeviceptr at = 0;

@@ -84,6 +84,12 @@ cudaError_t function_of(const void* host, CUfunction* function) {
     return cudaSuccess;
 }
 
+const void* host_of(CUfunction function) {
+    for (const auto& [host, symbol] : functions())
+        if (symbol.function == function) return host;
+    return function;
+}
+
 cudaError_t variable_of(const void* host, CUdeviceptr* address, std::size_t* bytes) {
     const auto found = variables().find(host);
     if (found == variables().end()) return cudaErrorInvalidSymbol;
@@ -140,9 +146,6 @@ HEDDLE_API cudaError_t __cudaGetKernel(const void** kernel, const void* host) {
     return cudaSuccess;
 }
 HEDDLE_API cudaError_t __cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, CUstream stream) {
-    return launch(kernel, grid, block, arguments, shared, stream, nullptr, 0);
-}
-HEDDLE_API cudaError_t __cudaLaunchKernel_ptsz(const void* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared, CUstream stream) {
     return launch(kernel, grid, block, arguments, shared, stream, nullptr, 0);
 }
 // NOLINTEND(bugprone-reserved-identifier)
@@ -233,6 +236,7 @@ HEDDLE_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* by
 }
 
 // Also for the default streams of threads.
+HEDDLE_PER_THREAD(__cudaLaunchKernel, _ptsz)  // NOLINT(bugprone-reserved-identifier)
 HEDDLE_PER_THREAD(cudaLaunchCooperativeKernel, _ptsz)
 HEDDLE_PER_THREAD(cudaLaunchKernel, _ptsz)
 HEDDLE_PER_THREAD(cudaLaunchKernelExC, _ptsz)

@@ -33,6 +33,8 @@ std::recursive_mutex& guard();
 
 /// The function of the device that a host function, or a handle of cudaGetKernel, stands for.
 cudaError_t function_of(const void* host, CUfunction* function);
+/// The host function that stands for one of the device; the function itself where none does.
+const void* host_of(CUfunction function);
 /// Where a registered variable lies, and its size. `bytes` may be nullptr.
 cudaError_t variable_of(const void* host, CUdeviceptr* address, std::size_t* bytes);
 /// An attribute of a device (CUdevice_attribute); 0 where there is none.

@@ -43,10 +43,6 @@ HEDDLE_API cudaError_t cudaEventQuery(CUevent event) { return remember(cuEventQu
 HEDDLE_API cudaError_t cudaEventSynchronize(CUevent event) { return remember(cuEventSynchronize(event)); }
 HEDDLE_API cudaError_t cudaEventElapsedTime(float* milliseconds, CUevent from, CUevent to) { return remember(cuEventElapsedTime_v2(milliseconds, from, to)); }
 
-HEDDLE_API cudaError_t cudaStreamBeginCapture(CUstream stream, int mode) { return remember(cuStreamBeginCapture_v2(stream, mode)); }
-HEDDLE_API cudaError_t cudaStreamEndCapture(CUstream stream, Graph** graph) { return remember(cuStreamEndCapture(stream, graph)); }
-HEDDLE_API cudaError_t cudaStreamIsCapturing(CUstream stream, int* state) { return remember(cuStreamIsCapturing(stream, state)); }
-HEDDLE_API cudaError_t cudaThreadExchangeStreamCaptureMode(int*) { return cudaSuccess; }
 
 // Also for the default streams of threads.
 HEDDLE_PER_THREAD(cudaEventRecord, _ptsz)
@@ -54,13 +50,10 @@ HEDDLE_PER_THREAD(cudaEventRecordWithFlags, _ptsz)
 HEDDLE_PER_THREAD(cudaLaunchHostFunc, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamAddCallback, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamAttachMemAsync, _ptsz)
-HEDDLE_PER_THREAD(cudaStreamBeginCapture, _ptsz)
-HEDDLE_PER_THREAD(cudaStreamEndCapture, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetDevice, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetFlags, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetId, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetPriority, _ptsz)
-HEDDLE_PER_THREAD(cudaStreamIsCapturing, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamQuery, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamSetAttribute, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamSynchronize, _ptsz)
