@@ -227,6 +227,15 @@ HEDDLE_API CUresult cuMemPoolGetAttribute(Pool* pool, int attribute, void* value
 }
 HEDDLE_API CUresult cuMemPoolTrimTo(Pool*, std::size_t) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuMemPoolSetAccess(Pool*, const void*, std::size_t) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemPoolGetAccess(unsigned* flags, Pool*, const CUmemLocation*) {
+    *flags = 3;  // all devices read and write it
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuMemGetDefaultMemPool(Pool** pool, const CUmemLocation* location, int type) {
+    if (location == nullptr || location->type != 1 || type != 1) return missing("cuMemGetDefaultMemPool of anything but memory of a device");
+    return cuDeviceGetDefaultMemPool(pool, location->id);
+}
+HEDDLE_API CUresult cuMemGetMemPool(Pool** pool, const CUmemLocation* location, int type) { return cuMemGetDefaultMemPool(pool, location, type); }
 HEDDLE_API CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
     HEDDLE_CALL;
     Stream& on = stream_of(stream);
@@ -256,6 +265,13 @@ HEDDLE_API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t
 HEDDLE_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(to, from, bytes, stream); }
 HEDDLE_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes) { return cuMemcpy(to, from, bytes); }
 HEDDLE_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(to, from, bytes, stream); }
+// The attributes say when sources may be read, for which the order of the stream is enough.
+HEDDLE_API CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* bytes, std::size_t count, void*, std::size_t*, std::size_t, CUstream stream) {
+    HEDDLE_CALL;
+    for (std::size_t i = 0; i < count; ++i)
+        if (const CUresult status = copy(pointer(to[i]), pointer(from[i]), bytes[i], stream, false); status != CUDA_SUCCESS) return status;
+    return CUDA_SUCCESS;
+}
 namespace {
 CUresult copy_2d(const CUDA_MEMCPY2D* c, CUstream stream, bool wait) {
     HEDDLE_CALL;
@@ -291,49 +307,6 @@ HEDDLE_FILLS(8, unsigned char)
 HEDDLE_FILLS(16, unsigned short)
 HEDDLE_FILLS(32, unsigned)
 
-HEDDLE_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr, std::size_t, CUmemLocation, unsigned, CUstream) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemPrefetchAsync(CUdeviceptr, std::size_t, CUdevice, CUstream) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemAdvise(CUdeviceptr, std::size_t, int, CUdevice) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemAdvise_v2(CUdeviceptr, std::size_t, int, CUmemLocation) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuPointerSetAttribute(const void*, int, CUdeviceptr) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr address) {
-    HEDDLE_CALL;
-    Range range = range_of(address);
-    if (const std::uint64_t device_side = registered_address(pointer(address)); range.base == 0 && device_side != 0) range = range_of(device_side);
-    if (range.base == 0) return CUDA_ERROR_INVALID_VALUE;
-    const auto give = [value](const auto& what) {
-        std::memcpy(value, &what, sizeof what);
-        return CUDA_SUCCESS;
-    };
-    switch (attribute) {
-        case 1:
-            *static_cast<Context**>(value) = &primary_context(range.device);
-            return CUDA_SUCCESS;
-        case 2:
-            return give(range.kind == MemoryKind::host ? 1u : 2u);
-        case 3: case 4:
-            return give(address);
-        case 7:
-            return give(static_cast<unsigned long long>(range.base));
-        case 8:
-            return give(range.kind == MemoryKind::managed);
-        case 9:
-            return give(range.device);
-        case 11:
-            return give(range.base);
-        case 12:
-            return give(static_cast<std::size_t>(range.bytes));
-        case 13:
-            return give(true);
-        default:
-            return give(0);
-    }
-}
-HEDDLE_API CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** values, CUdeviceptr address) {
-    for (unsigned i = 0; i < count; ++i) cuPointerGetAttribute(values[i], attributes[i], address);
-    return CUDA_SUCCESS;
-}
-
 HEDDLE_API CUresult cuTensorMapEncodeTiled(void* map, unsigned type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides,
                                            const std::uint32_t* box, const std::uint32_t* steps, unsigned interleave, unsigned swizzle, unsigned promotion, unsigned fill_with) {
     HEDDLE_CALL;
@@ -350,13 +323,12 @@ HEDDLE_API CUresult cuTensorMapEncodeTiled(void* map, unsigned type, unsigned ra
 HEDDLE_PER_THREAD(cuMemAllocAsync, _ptsz)
 HEDDLE_PER_THREAD(cuMemAllocFromPoolAsync, _ptsz)
 HEDDLE_PER_THREAD(cuMemFreeAsync, _ptsz)
-HEDDLE_PER_THREAD(cuMemPrefetchAsync, _ptsz)
-HEDDLE_PER_THREAD(cuMemPrefetchAsync_v2, _ptsz)
 HEDDLE_PER_THREAD(cuMemcpy, _ptds)
 HEDDLE_PER_THREAD(cuMemcpy2DAsync_v2, _ptsz)
 HEDDLE_PER_THREAD(cuMemcpy2DUnaligned_v2, _ptds)
 HEDDLE_PER_THREAD(cuMemcpy2D_v2, _ptds)
 HEDDLE_PER_THREAD(cuMemcpyAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyBatchAsync_v2, _ptsz)
 HEDDLE_PER_THREAD(cuMemcpyDtoDAsync_v2, _ptsz)
 HEDDLE_PER_THREAD(cuMemcpyDtoD_v2, _ptds)
 HEDDLE_PER_THREAD(cuMemcpyDtoHAsync_v2, _ptsz)

@@ -153,6 +153,7 @@ HEDDLE_API CUresult cuStreamDestroy_v2(CUstream stream) {
     delete stream;
     return CUDA_SUCCESS;
 }
+HEDDLE_API CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
 HEDDLE_API CUresult cuStreamSynchronize(CUstream stream) {
     HEDDLE_CALL;
     if (stream_of(stream).capture != nullptr) return 900;  // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
@@ -179,6 +180,10 @@ HEDDLE_API CUresult cuStreamGetCtx(CUstream, CUcontext* context) {
     *context = current_context();
     return CUDA_SUCCESS;
 }
+HEDDLE_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
+    if (green != nullptr) *green = nullptr;  // there are no green contexts
+    return cuStreamGetCtx(stream, context);
+}
 HEDDLE_API CUresult cuStreamGetDevice(CUstream, CUdevice* device) {
     *device = current_device();
     return CUDA_SUCCESS;
@@ -203,6 +208,7 @@ HEDDLE_API CUresult cuEventDestroy_v2(CUevent event) {
     delete event;
     return CUDA_SUCCESS;
 }
+HEDDLE_API CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
 HEDDLE_API CUresult cuEventRecord(CUevent event, CUstream stream) {
     HEDDLE_CALL;
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -307,6 +313,7 @@ HEDDLE_PER_THREAD(cuStreamAttachMemAsync, _ptsz)
 HEDDLE_PER_THREAD(cuStreamCopyAttributes, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetAttribute, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetCtx, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetCtx_v2, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetDevice, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetFlags, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetId, _ptsz)

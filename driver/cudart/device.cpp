@@ -1,5 +1,6 @@
 // Devices, what went wrong in a thread, and how functions of the driver are found.
 #include <cstring>
+#include <initializer_list>
 
 #include "driver/cuda/per_thread.h"
 #include "driver/cudart/runtime.h"
@@ -151,6 +152,30 @@ cudaError_t describe(Properties* p, int device) {
     p->hostRegisterSupported = value(99);
     p->memoryPoolsSupported = value(115);
     p->clusterLaunch = value(120);
+    p->surfaceAlignment = size(30);
+    p->maxTexture1D = value(21);
+    p->maxTexture1DMipmap = value(77);
+    p->maxTextureCubemap = value(52);
+    p->maxSurface1D = value(55);
+    p->maxSurfaceCubemap = value(66);
+    // Pairs and triples of limits.
+    const auto many = [&value](int* out, std::initializer_list<int> which) {
+        for (const int each : which) *out++ = value(each);
+    };
+    many(p->maxTexture2D, {22, 23});
+    many(p->maxTexture2DMipmap, {73, 74});
+    many(p->maxTexture2DLinear, {70, 71, 72});
+    many(p->maxTexture2DGather, {45, 46});
+    many(p->maxTexture3D, {24, 25, 26});
+    many(p->maxTexture3DAlt, {47, 48, 49});
+    many(p->maxTexture1DLayered, {42, 43});
+    many(p->maxTexture2DLayered, {27, 28, 29});
+    many(p->maxTextureCubemapLayered, {53, 54});
+    many(p->maxSurface2D, {56, 57});
+    many(p->maxSurface3D, {58, 59, 60});
+    many(p->maxSurface1DLayered, {61, 62});
+    many(p->maxSurface2DLayered, {63, 64, 65});
+    many(p->maxSurfaceCubemapLayered, {67, 68});
     p->gpuDirectRDMASupported = value(116);
     p->unifiedFunctionPointers = value(129);
     return cudaSuccess;

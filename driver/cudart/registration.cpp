@@ -227,12 +227,11 @@ HEDDLE_API cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const voi
     if (const cudaError_t status = function_of(symbol, &function); status != cudaSuccess) return remember(status);
     return remember(cuOccupancyMaxPotentialClusterSize(size, function, nullptr));
 }
-HEDDLE_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* symbol, int blocks, int) {
+HEDDLE_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* symbol, int blocks, int threads) {
     HEDDLE_CALL;
-    cudaFuncAttributes attributes;
-    const cudaError_t status = cudaFuncGetAttributes(&attributes, symbol);
-    *bytes = static_cast<std::size_t>(attribute(81, chosen_device())) / static_cast<std::size_t>(blocks) - static_cast<std::size_t>(attribute(111, chosen_device())) - attributes.sharedSizeBytes;
-    return status;
+    CUfunction function = nullptr;
+    if (const cudaError_t status = function_of(symbol, &function); status != cudaSuccess) return remember(status);
+    return remember(cuOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, threads));
 }
 
 // Also for the default streams of threads.

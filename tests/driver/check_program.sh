@@ -100,6 +100,11 @@ compiled_for_12)
     run 0 --no-out -- ./vector_add 5000
     says out "sums: right"
     ;;
+queries)
+    build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
+    run 0 --devices 2 --time none --no-out -- ./queries
+    says out "queries: right"
+    ;;
 virtual_memory)
     build virtual_memory shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
     run 0 --no-out -- ./virtual_memory
