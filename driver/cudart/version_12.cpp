@@ -15,6 +15,7 @@ cudaError_t cudaGraphNodeGetDependentNodes_v2(GraphNode*, GraphNode**, CUgraphEd
 cudaError_t cudaGraphAddNode_v2(GraphNode**, Graph*, GraphNode* const*, const CUgraphEdgeData*, std::size_t, void*);
 cudaError_t cudaStreamGetCaptureInfo_v3(CUstream, int*, unsigned long long*, Graph**, GraphNode* const**, const CUgraphEdgeData**, std::size_t*);
 cudaError_t cudaStreamUpdateCaptureDependencies_v2(CUstream, GraphNode* const*, const CUgraphEdgeData*, std::size_t, unsigned);
+cudaError_t cudaEventElapsedTime(float*, CUevent, CUevent);
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceGetLimit(std::size_t*, unsigned);
@@ -47,6 +48,7 @@ HEDDLE_API cudaError_t cudaStreamGetCaptureInfo(CUstream stream, int* state, uns
 HEDDLE_API cudaError_t cudaStreamUpdateCaptureDependencies(CUstream stream, GraphNode* const* after, std::size_t count, unsigned flags) {
     return cudaStreamUpdateCaptureDependencies_v2(stream, after, nullptr, count, flags);
 }
+HEDDLE_API cudaError_t cudaEventElapsedTime_v2(float* milliseconds, CUevent from, CUevent to) { return cudaEventElapsedTime(milliseconds, from, to); }
 HEDDLE_API cudaError_t cudaThreadSynchronize() { return cudaDeviceSynchronize(); }
 HEDDLE_API cudaError_t cudaThreadExit() { return cudaDeviceReset(); }
 HEDDLE_API cudaError_t cudaThreadGetLimit(std::size_t* value, unsigned limit) { return cudaDeviceGetLimit(value, limit); }

@@ -23,6 +23,18 @@ namespace runtime_types {
 SAME_SIZE(driver_types::CUDA_MEMCPY2D, CUDA_MEMCPY2D);
 SAME(driver_types::CUDA_MEMCPY2D, CUDA_MEMCPY2D, dstPitch);
 SAME_SIZE(driver_types::CUmemLocation, CUmemLocation);
+SAME_SIZE(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D);
+SAME(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D, dstPitch);
+SAME_SIZE(driver_types::CUDA_MEMSET_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1);
+SAME(driver_types::CUDA_MEMSET_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1, width);
+SAME_SIZE(driver_types::CUDA_HOST_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1);
+SAME_SIZE(driver_types::CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2);
+SAME(driver_types::CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, extra);
+SAME_SIZE(driver_types::CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS_v1);
+SAME(driver_types::CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS_v1, dptr);
+SAME(driver_types::CUmemPoolProps, CUmemPoolProps, usage);
+SAME_SIZE(driver_types::CUgraphEdgeData, CUgraphEdgeData);
+SAME_SIZE(driver_types::CUgraphExecUpdateResultInfo, CUgraphExecUpdateResultInfo);
 SAME_SIZE(driver_types::CUlaunchConfig, CUlaunchConfig);
 SAME(driver_types::CUlaunchConfig, CUlaunchConfig, numAttrs);
 SAME_SIZE(driver_types::CUlaunchAttribute, CUlaunchAttribute);
