@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cuda/state.h"
 #include "driver/protocol/errors.h"
 
@@ -79,7 +80,10 @@ void* find_entry(const char* name, int version, bool per_thread) {
 
 HEDDLE_API CUresult cuGetProcAddress_v2(const char* name, void** entry, int version, std::uint64_t flags, int* found) {
     if (name == nullptr || entry == nullptr || flags > 2) return CUDA_ERROR_INVALID_VALUE;
-    *entry = find_entry(name, version, flags == 2);
+    // Without a wish, the default stream is that of whoever asks.
+    const int own = heddle_default_stream(0);
+    heddle_default_stream(own);
+    *entry = find_entry(name, version, flags == 2 || (flags == 0 && own != 0));
     if (found != nullptr) *found = *entry == nullptr ? 1 : 0;
     return *entry == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }

@@ -24,13 +24,11 @@ CUresult copy_planes(const CUDA_MEMCPY3D& c, Stream& on) {
     const std::size_t from_rows = c.srcHeight != 0 ? c.srcHeight : c.Height, to_rows = c.dstHeight != 0 ? c.dstHeight : c.Height;
     const auto* from = c.srcMemoryType == 1 ? static_cast<const char*>(c.srcHost) : reinterpret_cast<const char*>(c.srcDevice);
     auto* to = c.dstMemoryType == 1 ? static_cast<char*>(c.dstHost) : reinterpret_cast<char*>(c.dstDevice);
-    const bool whole_rows = from_pitch == c.WidthInBytes && to_pitch == c.WidthInBytes;
-    for (std::size_t z = 0; z < c.Depth; ++z)
-        for (std::size_t y = 0; y < (whole_rows ? 1 : c.Height); ++y) {
-            const char* const row = from + ((c.srcZ + z) * from_rows + c.srcY + y) * from_pitch + c.srcXInBytes;
-            char* const other = to + ((c.dstZ + z) * to_rows + c.dstY + y) * to_pitch + c.dstXInBytes;
-            if (const CUresult status = copy(other, row, whole_rows ? c.WidthInBytes * c.Height : c.WidthInBytes, &on, false); status != CUDA_SUCCESS) return status;
-        }
+    for (std::size_t z = 0; z < c.Depth; ++z) {
+        const Rows plane{from + ((c.srcZ + z) * from_rows + c.srcY) * from_pitch + c.srcXInBytes, to + ((c.dstZ + z) * to_rows + c.dstY) * to_pitch + c.dstXInBytes,
+                         from_pitch, to_pitch, c.WidthInBytes, c.Height};
+        if (const CUresult status = copy_rows(plane, &on, false); status != CUDA_SUCCESS) return status;
+    }
     return CUDA_SUCCESS;
 }
 

@@ -44,16 +44,24 @@ std::uint64_t number(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// Rows of a copy in two or three dimensions.
-struct Rows {
-    const char* from;
-    char* to;
-    std::size_t from_pitch, to_pitch, width, height;
-};
+}  // namespace
 
 CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
     if (rows.width == 0 || rows.height == 0) return CUDA_SUCCESS;
     if (rows.from_pitch == rows.width && rows.to_pitch == rows.width) return copy(rows.to, rows.from, rows.width * rows.height, stream, wait);
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        CUDA_MEMCPY3D plane{};
+        plane.srcMemoryType = plane.dstMemoryType = 4;
+        plane.srcDevice = number(rows.from);
+        plane.dstDevice = number(rows.to);
+        plane.srcPitch = rows.from_pitch;
+        plane.dstPitch = rows.to_pitch;
+        plane.WidthInBytes = rows.width;
+        plane.Height = rows.height;
+        plane.Depth = 1;
+        submit(stream, 1, nullptr);
+        return on.last.front()->set_copy(plane);
+    }
     return submit(stream, 1, [rows, wait](Stream& on) {
         if (const CUresult status = Client::get().wait_for_order(on); status != CUDA_SUCCESS) return status;
         for (std::size_t y = 0; y < rows.height; ++y) std::memmove(rows.to + y * rows.to_pitch, rows.from + y * rows.from_pitch, rows.width);
@@ -61,8 +69,6 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
                                                                        kind_of(rows.to, rows.from), 1, wait}));
     });
 }
-
-}  // namespace
 
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height, CUstream stream) {
     if (width == 0 || height == 0) return CUDA_SUCCESS;

@@ -220,6 +220,13 @@ std::map<std::uint64_t, Range>& ranges();
 CUresult release(std::uint64_t address);
 /// Where a device reaches memory of the host that was registered; 0: it was not.
 std::uint64_t registered_address(const void* address);
+/// Rows of a copy in two dimensions, in bytes.
+struct Rows {
+    const char* from;
+    char* to;
+    std::size_t from_pitch, to_pitch, width, height;
+};
+CUresult copy_rows(const Rows& rows, CUstream stream, bool wait);
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height, CUstream stream);
 CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bool wait);
 

@@ -239,7 +239,9 @@ HEDDLE_API cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
 HEDDLE_API cudaError_t cudaProfilerStart() { return remember(cuProfilerStart()); }
 HEDDLE_API cudaError_t cudaProfilerStop() { return remember(cuProfilerStop()); }
 HEDDLE_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** entry, unsigned version, unsigned long long flags, int* found) {
-    return remember(cuGetProcAddress_v2(name, entry, static_cast<int>(version), flags, found));
+    int why = 0;
+    const CUresult status = cuGetProcAddress_v2(name, entry, static_cast<int>(version), flags, found != nullptr ? found : &why);
+    return remember(status == CUDA_ERROR_NOT_FOUND ? cudaSuccess : status);  // `found` and the missing address say so
 }
 HEDDLE_API cudaError_t cudaGetDriverEntryPoint(const char* name, void** entry, unsigned long long flags, int* found) {
     return cudaGetDriverEntryPointByVersion(name, entry, kRuntimeVersion, flags, found);

@@ -231,6 +231,28 @@ static void captures() {
     for (int value : found) expect(value == 0x02020202, "a graph that allocates");
     CHECK(cudaGraphExecDestroy(executable));
 
+    // A copy of rows, and what is known of it.
+    unsigned char *rows, table[4][8] = {}, back[4][8] = {};
+    std::size_t pitch = 0;
+    for (int i = 0; i < 32; ++i) table[i / 8][i % 8] = static_cast<unsigned char>(i);
+    CHECK(cudaMallocPitch(&rows, &pitch, 8, 4));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    CHECK(cudaMemcpy2DAsync(rows, pitch, table, 8, 8, 4, cudaMemcpyHostToDevice, stream));
+    CHECK(cudaMemcpy2DAsync(back, 8, rows, pitch, 8, 4, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    cudaGraphNode_t first;
+    count = 1;
+    cudaMemcpy3DParms copied;
+    CHECK(cudaGraphGetRootNodes(graph, &first, &count));
+    CHECK(cudaGraphMemcpyNodeGetParams(first, &copied));
+    expect(copied.extent.height == 4 && copied.dstPtr.pitch == pitch && copied.dstPtr.ptr == rows, "what a copy of rows was made of");
+    CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK(cudaGraphLaunch(executable, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    expect(std::memcmp(table, back, sizeof table) == 0, "copies of rows in a graph");
+    CHECK(cudaGraphExecDestroy(executable));
+    CHECK(cudaGraphDestroy(graph));
+
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     CHECK(cudaEventRecord(event, stream));
     CHECK(cudaStreamWaitEvent(other, event, 0));

@@ -55,6 +55,14 @@ int main() {
     cudaStream_t stream;
     CHECK(cudaMalloc(&out, 64 * sizeof(float)));
     CHECK(cudaStreamCreate(&stream));
+    // An address that is asked of the runtime is that of a function with the thread's stream, too.
+    void *entry = nullptr, *legacy_entry = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    CHECK(cudaGetDriverEntryPointByVersion("cuMemcpyAsync", &entry, 12000, cudaEnableDefault, &found));
+    CHECK(cudaGetDriverEntryPointByVersion("cuMemcpyAsync", &legacy_entry, 12000, cudaEnableLegacyStream, &found));
+    good = good && entry != nullptr && legacy_entry != nullptr && entry != legacy_entry;
+    CHECK(cudaGetDriverEntryPointByVersion("cuNoSuchFunction", &entry, 12000, cudaEnableDefault, &found));
+    good = good && entry == nullptr && found == cudaDriverEntryPointSymbolNotFound;
     const float own = both(0, stream, out), legacy = both(cudaStreamLegacy, stream, out);
     std::printf("own stream beside another: %.1f us, legacy stream: %.1f us\n", own * 1e3, legacy * 1e3);
     return verdict(good && other_good && mine != other && own < 0.7f * legacy, "default streams of threads");
