@@ -13,6 +13,18 @@ int cudaMemset(void *address, int value, size_t bytes);
 int cudaThreadSynchronize(void);
 int cudaMemPrefetchAsync_ptsz(const void *address, size_t bytes, int device, cudaStream_t stream);
 const char *cudaGetErrorName(int error);
+int cudaStreamCreate(cudaStream_t *stream);
+int cudaMemsetAsync(void *address, int value, size_t bytes, cudaStream_t stream);
+typedef struct Graph *cudaGraph_t;
+typedef struct Node *cudaGraphNode_t;
+int cudaGraphCreate(cudaGraph_t *graph, unsigned flags);
+int cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count);
+int cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count);
+int cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, size_t *count);
+int cudaGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *data, size_t *count);
+int cudaStreamBeginCapture(cudaStream_t stream, int mode);
+int cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+int cudaStreamGetCaptureInfo_v2(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **after, size_t *count);
 
 #define CHECK(call)                                                                     \
     do {                                                                                \
@@ -43,6 +55,28 @@ int main(void) {
     CHECK(cudaMemPrefetchAsync_ptsz(memory, 1000, -1, NULL));
     CHECK(cudaThreadSynchronize());
     for (int i = 0; i < 1000; ++i) good = good && memory[i] == 7;
+    // Graphs, whose edges have no data here.
+    cudaGraph_t graph;
+    cudaGraphNode_t first, second, from = NULL, to = NULL;
+    size_t count = 1;
+    unsigned char data[8] = {1};
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddEmptyNode(&first, graph, NULL, 0));
+    CHECK(cudaGraphAddEmptyNode(&second, graph, NULL, 0));
+    CHECK(cudaGraphAddDependencies(graph, &first, &second, 1));
+    CHECK(cudaGraphGetEdges(graph, &from, &to, &count));
+    good = good && count == 1 && from == first && to == second;
+    CHECK(cudaGraphGetEdges_v2(graph, &from, &to, data, &count));
+    good = good && count == 1 && data[0] == 0;
+    cudaStream_t stream;
+    const cudaGraphNode_t *after = NULL;
+    int status = 0;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, 0));
+    CHECK(cudaMemsetAsync(memory, 1, 1000, stream));
+    CHECK(cudaStreamGetCaptureInfo_v2(stream, &status, NULL, &graph, &after, &count));
+    good = good && status == 1 && count == 1 && after != NULL;
+    CHECK(cudaStreamEndCapture(stream, &graph));
     printf("runtime %d, %d SMs\nruntime 12: %s\n", version, sms, good && version / 1000 == 12 ? "right" : "wrong");
     return !good;
 }
