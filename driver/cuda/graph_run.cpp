@@ -168,6 +168,7 @@ CUresult make_executable(const Graph& graph, unsigned long long flags, std::uniq
     std::vector<std::size_t> ends;  // by branch
     made->branch.resize(made->order.size());
     made->events.resize(made->order.size());
+    made->waits.resize(made->order.size());
     std::vector<CUdevice> devices;
     for (std::size_t i = 0; i < made->order.size(); ++i) {
         Graph::Node& node = *made->order[i];
@@ -188,8 +189,12 @@ CUresult make_executable(const Graph& graph, unsigned long long flags, std::uniq
         }
         ends[chosen] = i;
         made->branch[i] = static_cast<unsigned>(chosen);
-        for (const Graph::Node* const before : node.after)
-            if (std::uint32_t& event = made->events[place[before]]; made->branch[place[before]] != chosen && event == 0) event = fresh_number();
+        for (const Graph::Node* const before : node.after) {
+            if (made->branch[place[before]] == chosen) continue;
+            std::uint32_t& event = made->events[place[before]];
+            if (event == 0) event = fresh_number();
+            made->waits[i].push_back(event);
+        }
     }
     for (std::size_t branch = 1; branch < ends.size(); ++branch) {
         auto stream = std::make_unique<Stream>();
@@ -211,13 +216,10 @@ CUresult run(GraphExec& executable, Stream& on) {
     const auto wait = [&](const Stream& stream, std::uint32_t event) { client.tell(Call::wait_event, Writer().put(stream.number).put(event)); };
     if (executable.begin_event != 0) record(executable.begin_event, on);
     for (const auto& stream : executable.streams) wait(*stream, executable.begin_event);
-    std::map<const Graph::Node*, std::size_t> place;
     for (std::size_t i = 0; i < executable.order.size(); ++i) {
         const Graph::Node& node = *executable.order[i];
-        place[&node] = i;
         Stream& stream = executable.branch[i] == 0 ? on : *executable.streams[executable.branch[i] - 1];
-        for (const Graph::Node* const before : node.after)
-            if (const std::size_t at = place[before]; executable.branch[at] != executable.branch[i]) wait(stream, executable.events[at]);
+        for (const std::uint32_t event : executable.waits[i]) wait(stream, event);
         CUresult status = CUDA_SUCCESS;
         if (node.child_executable)
             status = run(*node.child_executable, stream);

@@ -118,6 +118,7 @@ struct GraphExec {
     std::vector<Graph::Node*> order;    ///< each after those that it waits for
     std::vector<unsigned> branch;       ///< of each in `order`: 0 is the stream that the graph is launched into, others are `streams`
     std::vector<std::uint32_t> events;  ///< of each in `order`: recorded behind it; 0: nobody waits for it
+    std::vector<std::vector<std::uint32_t>> waits;  ///< of each in `order`: events of other branches
     std::vector<std::unique_ptr<Stream>> streams;
     std::vector<std::size_t> ends;      ///< the last of each of `streams`, in `order`
     std::uint32_t begin_event = 0;
