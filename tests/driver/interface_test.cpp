@@ -1,6 +1,9 @@
 // The types of driver/*/types.h beside those of the installed CUDA toolkit: compiled, never run. Every layout must be the same.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -65,3 +68,16 @@ SAME(runtime_types::cudaMemcpy3DParms, cudaMemcpy3DParms, extent);
 static_assert(runtime_types::cudaErrorInvalidConfiguration == cudaErrorInvalidConfiguration);
 static_assert(runtime_types::cudaErrorInvalidSymbol == cudaErrorInvalidSymbol);
 static_assert(runtime_types::cudaErrorInvalidDeviceFunction == cudaErrorInvalidDeviceFunction);
+
+#if __has_include(<nvml.h>)
+namespace board_types {
+#include "driver/nvml/types.h"
+}
+SAME_SIZE(board_types::nvmlPciInfo_t, nvmlPciInfo_t);
+SAME(board_types::nvmlPciInfo_t, nvmlPciInfo_t, busId);
+SAME_SIZE(board_types::nvmlMemory_t, nvmlMemory_t);
+SAME_SIZE(board_types::nvmlMemory_v2_t, nvmlMemory_v2_t);
+SAME(board_types::nvmlMemory_v2_t, nvmlMemory_v2_t, used);
+SAME_SIZE(board_types::nvmlUtilization_t, nvmlUtilization_t);
+static_assert(board_types::NVML_ERROR_ARGUMENT_VERSION_MISMATCH == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+#endif
