@@ -1,7 +1,7 @@
 // Scalars of calls, in the host's memory or the device's.
 #include <cstring>
 
-#include "driver/cublas/types.h"
+#include "driver/cublas/call.h"
 
 namespace heddle::driver {
 
@@ -55,3 +55,9 @@ Factor factor_of(const void* value, Number type, bool on_device) {
 }
 
 }  // namespace heddle::driver
+
+/// What a routine returns that is named and not there.
+extern "C" cublasStatus_t heddle_missing_blas(const char* name) {
+    heddle_missing(name);
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+}

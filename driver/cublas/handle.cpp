@@ -79,7 +79,7 @@ constexpr StatusText kStatusTexts[] = {
     {16, "CUBLAS_STATUS_LICENSE_ERROR", "the license check failed"},
 };
 
-constexpr int kLibraryVersion = 130000;
+constexpr int kLibraryVersion = HEDDLE_CUBLAS * 10000;
 
 }  // namespace
 }  // namespace heddle::driver
@@ -155,7 +155,7 @@ HEDDLE_API cublasStatus_t cublasGetProperty(int type, int* value) {
     *value = type == 0 ? kLibraryVersion / 10000 : 0;
     return CUBLAS_STATUS_SUCCESS;
 }
-HEDDLE_API std::size_t cublasGetCudartVersion() { return 13000; }
+HEDDLE_API std::size_t cublasGetCudartVersion() { return HEDDLE_CUBLAS * 1000; }
 HEDDLE_API cublasStatus_t cublasLoggerConfigure(int, int, int, const char*) { return CUBLAS_STATUS_SUCCESS; }
 HEDDLE_API const char* cublasGetStatusName(cublasStatus_t status) {
     for (const StatusText& text : kStatusTexts)

@@ -187,10 +187,10 @@ HEDDLE_API cublasStatus_t cublasLtDestroy(void* handle) {
     delete static_cast<int*>(handle);
     return CUBLAS_STATUS_SUCCESS;
 }
-HEDDLE_API std::size_t cublasLtGetVersion() { return 130000; }
-HEDDLE_API std::size_t cublasLtGetCudartVersion() { return 13000; }
+HEDDLE_API std::size_t cublasLtGetVersion() { return HEDDLE_CUBLAS * 10000; }
+HEDDLE_API std::size_t cublasLtGetCudartVersion() { return HEDDLE_CUBLAS * 1000; }
 HEDDLE_API cublasStatus_t cublasLtGetProperty(int type, int* value) {
-    *value = type == 0 ? 13 : 0;
+    *value = type == 0 ? HEDDLE_CUBLAS : 0;
     return CUBLAS_STATUS_SUCCESS;
 }
 HEDDLE_API const char* cublasLtGetStatusName(cublasStatus_t status) { return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS" : status == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED" : "CUBLAS_STATUS_EXECUTION_FAILED"; }

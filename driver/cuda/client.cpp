@@ -82,7 +82,8 @@ CUresult Client::connect() {
         close(memory);
         return failure_;
     }
-    close(memory);
+    if (memory_ >= 0) close(memory_);
+    memory_ = memory;
     Reader reader(bytes.data(), bytes.size());
     devices_.resize(reader.get<std::uint32_t>());
     for (DeviceDescription& device : devices_) device = reader.get<DeviceDescription>();
@@ -150,6 +151,10 @@ Received Client::ask(Call call, const Writer& content) {
 CUresult Client::tell(Call call, const Writer& content) {
     outstanding_ = true;
     return send(call, content) ? CUDA_SUCCESS : failure_;
+}
+
+bool Client::remap(void* address, std::size_t bytes, std::uint64_t from) {
+    return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, memory_, static_cast<off_t>(from - kMemoryBase)) == address;
 }
 
 CUresult Client::wait_for_order(const Stream& stream) {

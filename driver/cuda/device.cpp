@@ -10,6 +10,11 @@ using namespace heddle::driver;
     const std::lock_guard<std::recursive_mutex> lock(Client::get().mutex); \
     if (const CUresult status = ready(); status != CUDA_SUCCESS) return status
 
+extern "C" {
+CUresult cuEventRecord(CUevent, CUstream);
+CUresult cuStreamWaitEvent(CUstream, CUevent, unsigned);
+}
+
 namespace heddle::driver {
 namespace {
 
@@ -42,49 +47,6 @@ Context& primary_context(CUdevice device) {
 CUdevice current_device() {
     Context* const context = current_context();
     return context == nullptr ? 0 : context->device;
-}
-
-// What the hardware file says, and where it is silent what all devices of its compute capability have.
-CUresult device_attribute(int* value, int attribute, CUdevice device) {
-    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    const DeviceDescription& d = Client::get().devices()[static_cast<std::size_t>(device)];
-    const unsigned capability = d.compute_capability;
-    switch (attribute) {
-        case 1: case 2: case 3: *value = 1024; break;
-        case 4: *value = 64; break;
-        case 5: *value = 0x7fffffff; break;
-        case 6: case 7: *value = 65535; break;
-        case 8: *value = static_cast<int>(d.shared_per_block); break;
-        case 9: *value = 65536; break;
-        case 10: *value = 32; break;
-        case 11: *value = 0x7fffffff; break;
-        case 12: case 82: *value = static_cast<int>(d.registers_per_sm); break;
-        case 13: *value = static_cast<int>(d.clock_khz); break;
-        case 14: *value = 512; break;
-        case 51: *value = 32; break;
-        case 16: *value = static_cast<int>(d.sms); break;
-        case 33: *value = device + 1; break;
-        case 36: *value = static_cast<int>(d.memory_clock_khz); break;
-        case 37: *value = static_cast<int>(d.memory_bus_bits); break;
-        case 38: *value = static_cast<int>(d.l2_bytes); break;
-        case 39: *value = static_cast<int>(d.threads_per_sm); break;
-        case 40: *value = 3; break;
-        case 75: *value = static_cast<int>(capability / 10); break;
-        case 76: *value = static_cast<int>(capability % 10); break;
-        case 81: *value = static_cast<int>(d.shared_per_sm); break;
-        case 87: *value = capability == 70 || capability == 80 || capability == 90 || capability == 100 ? 2 : 64; break;
-        case 97: *value = static_cast<int>(d.shared_per_block_opt_in); break;
-        case 106: *value = static_cast<int>(d.blocks_per_sm); break;
-        case 108: *value = static_cast<int>(d.l2_bytes * 5 / 8); break;
-        case 109: *value = 128 << 20; break;
-        case 111: *value = static_cast<int>(d.shared_reserved); break;
-        // What there is: asynchronous copies, mapped and managed memory, unified addresses, concurrent kernels, priorities, cooperative launches, pools.
-        case 15: case 19: case 31: case 41: case 78: case 79: case 80: case 83: case 89: case 90: case 91: case 95: case 99: case 101: case 115: *value = 1; break;
-        case 120: case 127: *value = capability >= 90 ? 1 : 0; break;
-        case 130: case 131: case 134: *value = -1; break;
-        default: *value = 0; break;
-    }
-    return CUDA_SUCCESS;
 }
 
 }  // namespace heddle::driver
@@ -248,6 +210,66 @@ HEDDLE_API CUresult cuCtxSynchronize() {
     HEDDLE_CALL;
     return Client::get().synchronise();
 }
+namespace {
+/// A call for another context than the current one: nullptr is the current one.
+template <class Work>
+CUresult in_context(CUcontext context, Work work) {
+    HEDDLE_CALL;
+    if (context == nullptr && current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (context != nullptr) context_stack().push_back(context);
+    const CUresult status = work();
+    if (context != nullptr) context_stack().pop_back();
+    return status;
+}
+}  // namespace
+HEDDLE_API CUresult cuCtxSynchronize_v2(CUcontext context) {
+    return in_context(context, [] { return Client::get().synchronise(); });
+}
+HEDDLE_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+    return in_context(context, [device] { return *device = current_device(), CUDA_SUCCESS; });
+}
+HEDDLE_API CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
+    return in_context(context, [event] { return cuEventRecord(event, nullptr); });
+}
+HEDDLE_API CUresult cuCtxWaitEvent(CUcontext context, CUevent event) {
+    return in_context(context, [event] { return cuStreamWaitEvent(nullptr, event, 0); });
+}
+HEDDLE_API CUresult cuCtxAttach(CUcontext* context, unsigned flags) {
+    if (context == nullptr || flags != 0 || current_context() == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *context = current_context();
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuCtxDetach(CUcontext context) { return context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS; }
+/// CUexecAffinityParam: a type, and for that of SMs (0) how many there are.
+HEDDLE_API CUresult cuCtxGetExecAffinity(unsigned* affinity, unsigned type) {
+    HEDDLE_CALL;
+    if (affinity == nullptr || type != 0) return 224;  // CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
+    affinity[0] = 0;
+    affinity[1] = Client::get().devices()[static_cast<std::size_t>(current_device())].sms;
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuDeviceGetExecAffinitySupport(int* supported, unsigned, CUdevice device) {
+    HEDDLE_CALL;
+    if (supported == nullptr || !is_device(device)) return CUDA_ERROR_INVALID_VALUE;
+    *supported = 0;  // all contexts have all SMs
+    return CUDA_SUCCESS;
+}
+/// CUdevprop, of old programs.
+HEDDLE_API CUresult cuDeviceGetProperties(int* properties, CUdevice device) {
+    HEDDLE_CALL;
+    if (properties == nullptr || !is_device(device)) return CUDA_ERROR_INVALID_VALUE;
+    constexpr int of[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+    for (std::size_t i = 0; i < std::size(of); ++i) device_attribute(properties + i, of[i], device);
+    return CUDA_SUCCESS;
+}
+// Older names of what did not change.
+HEDDLE_API CUresult cuDevicePrimaryCtxRelease(CUdevice device) { return cuDevicePrimaryCtxRelease_v2(device); }
+HEDDLE_API CUresult cuDevicePrimaryCtxReset(CUdevice device) { return cuDevicePrimaryCtxReset_v2(device); }
+HEDDLE_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned flags) { return cuDevicePrimaryCtxSetFlags_v2(device, flags); }
+HEDDLE_API CUresult cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device) { return cuCtxCreate_v2(context, flags, device); }
+HEDDLE_API CUresult cuCtxDestroy(CUcontext context) { return cuCtxDestroy_v2(context); }
+HEDDLE_API CUresult cuCtxPushCurrent(CUcontext context) { return cuCtxPushCurrent_v2(context); }
+HEDDLE_API CUresult cuCtxPopCurrent(CUcontext* context) { return cuCtxPopCurrent_v2(context); }
 HEDDLE_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
     if (least != nullptr) *least = 0;
     if (greatest != nullptr) *greatest = -5;
@@ -279,6 +301,14 @@ HEDDLE_API CUresult cuCtxGetSharedMemConfig(int* config) {
 }
 HEDDLE_API CUresult cuCtxSetSharedMemConfig(int) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuCtxResetPersistingL2Cache() { return CUDA_SUCCESS; }
+/// For libnvidia-ml.so.1 beside this library.
+HEDDLE_API CUresult heddle_board_state(BoardState* state, CUdevice device) {
+    HEDDLE_CALL;
+    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    const Received received = Client::get().ask(Call::board, Writer().put(static_cast<std::uint32_t>(device)));
+    *state = received.reader().get<BoardState>();
+    return received.status;
+}
 HEDDLE_API CUresult cuProfilerStart() {
     HEDDLE_CALL;
     return Client::get().tell(Call::profiler, Writer().put(std::uint32_t{1}));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cuda/state.h"
 
 using namespace heddle::driver;
@@ -11,7 +12,6 @@ using namespace heddle::driver;
     if (const CUresult status = ready(); status != CUDA_SUCCESS) return status
 
 namespace heddle::driver {
-namespace {
 
 std::map<std::uint64_t, Range>& ranges() {
     static auto* const all = new std::map<std::uint64_t, Range>;
@@ -23,6 +23,8 @@ CUresult release(std::uint64_t address) {
     if (ranges().erase(address) == 0) return CUDA_ERROR_INVALID_VALUE;
     return Client::get().ask(Call::release, Writer().put(address)).status;
 }
+
+namespace {
 
 bool is_device_memory(const void* address) {
     return is_shared(address) && range_of(reinterpret_cast<std::uintptr_t>(address)).kind == MemoryKind::device;
@@ -42,33 +44,45 @@ std::uint64_t number(const void* address) {
     return reinterpret_cast<std::uintptr_t>(address);
 }
 
-/// Rows of a copy in two or three dimensions.
-struct Rows {
-    const char* from;
-    char* to;
-    std::size_t from_pitch, to_pitch, width, height;
-};
+}  // namespace
 
 CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
     if (rows.width == 0 || rows.height == 0) return CUDA_SUCCESS;
     if (rows.from_pitch == rows.width && rows.to_pitch == rows.width) return copy(rows.to, rows.from, rows.width * rows.height, stream, wait);
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        CUDA_MEMCPY3D plane{};
+        plane.srcMemoryType = plane.dstMemoryType = 4;
+        plane.srcDevice = number(rows.from);
+        plane.dstDevice = number(rows.to);
+        plane.srcPitch = rows.from_pitch;
+        plane.dstPitch = rows.to_pitch;
+        plane.WidthInBytes = rows.width;
+        plane.Height = rows.height;
+        plane.Depth = 1;
+        submit(stream, 1, nullptr);
+        return on.last.front()->set_copy(plane);
+    }
     return submit(stream, 1, [rows, wait](Stream& on) {
         if (const CUresult status = Client::get().wait_for_order(on); status != CUDA_SUCCESS) return status;
         for (std::size_t y = 0; y < rows.height; ++y) std::memmove(rows.to + y * rows.to_pitch, rows.from + y * rows.from_pitch, rows.width);
         return Client::get().tell(Call::copy, Writer().put(CopyRequest{number(rows.to), number(rows.from), rows.width * rows.height, on.number,
-                                                                       kind_of(rows.to, rows.from), 1, wait}));
+                                                                       kind_of(rows.to, rows.from), 1, wait,
+                                                                       (rows.height - 1) * rows.to_pitch + rows.width}));
     });
 }
 
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height, CUstream stream) {
     if (width == 0 || height == 0) return CUDA_SUCCESS;
+    if (const std::uint64_t registered = registered_address(reinterpret_cast<void*>(to)); registered != 0) to = registered;
     if (!is_shared(reinterpret_cast<void*>(to))) return CUDA_ERROR_INVALID_VALUE;
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        submit(stream, 2, nullptr);
+        return on.last.front()->set_fill({to, pitch, value, bytes, width, height});
+    }
     return submit(stream, 2, [=](Stream& on) {
         return Client::get().tell(Call::fill, Writer().put(FillRequest{to, pitch, width, height, value, bytes, on.number}));
     });
 }
-
-}  // namespace
 
 bool is_shared(const void* address, std::size_t) {
     return number(address) >= kMemoryBase && number(address) < kMemoryBase + kMemoryBytes;
@@ -95,6 +109,18 @@ std::uint64_t allocate(std::uint64_t bytes, MemoryKind kind, CUresult& status) {
 CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bool wait) {
     if (bytes == 0) return CUDA_SUCCESS;
     if (to == nullptr || from == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (const std::uint64_t registered = registered_address(to); registered != 0) to = reinterpret_cast<void*>(registered);
+    if (const std::uint64_t registered = registered_address(from); registered != 0) from = reinterpret_cast<void*>(registered);
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        CUDA_MEMCPY3D whole{};
+        whole.srcMemoryType = whole.dstMemoryType = 4;
+        whole.srcDevice = number(from);
+        whole.dstDevice = number(to);
+        whole.WidthInBytes = bytes;
+        whole.Height = whole.Depth = 1;
+        submit(stream, 1, nullptr);
+        return on.last.front()->set_copy(whole);
+    }
     const CUresult submitted = submit(stream, 1, [=](Stream& on) {
         CopyRequest request{number(to), number(from), bytes, on.number, kind_of(to, from), 0, wait};
         if (!is_shared(to) || !is_shared(from)) {
@@ -149,7 +175,7 @@ HEDDLE_API CUresult cuMemAllocPitch_v2(CUdeviceptr* address, std::size_t* pitch,
 HEDDLE_API CUresult cuMemFree_v2(CUdeviceptr address) {
     HEDDLE_CALL;
     const CUresult status = Client::get().synchronise();
-    return status != CUDA_SUCCESS ? status : release(address);
+    return status != CUDA_SUCCESS || is_of_graph(address) ? status : release(address);
 }
 HEDDLE_API CUresult cuMemAllocManaged(CUdeviceptr* address, std::size_t bytes, unsigned) {
     HEDDLE_CALL;
@@ -164,19 +190,6 @@ HEDDLE_API CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned) 
 }
 HEDDLE_API CUresult cuMemAllocHost_v2(void** address, std::size_t bytes) { return cuMemHostAlloc(address, bytes, 0); }
 HEDDLE_API CUresult cuMemFreeHost(void* address) { return cuMemFree_v2(number(address)); }
-HEDDLE_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* device, void* host, unsigned) {
-    HEDDLE_CALL;
-    if (!is_shared(host)) return missing("the device pointer of memory that cuMemHostRegister was given");
-    *device = number(host);
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuMemHostGetFlags(unsigned* flags, void*) {
-    *flags = 3;
-    return CUDA_SUCCESS;
-}
-// Pinning makes copies quicker; they are copies all the same. Kernels cannot reach it: cuMemHostGetDevicePointer says so.
-HEDDLE_API CUresult cuMemHostRegister_v2(void*, std::size_t, unsigned) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemHostUnregister(void*) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes, CUdeviceptr address) {
     HEDDLE_CALL;
     const Range range = range_of(address);
@@ -221,10 +234,25 @@ HEDDLE_API CUresult cuMemPoolGetAttribute(Pool* pool, int attribute, void* value
 }
 HEDDLE_API CUresult cuMemPoolTrimTo(Pool*, std::size_t) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuMemPoolSetAccess(Pool*, const void*, std::size_t) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream) { return cuMemAlloc_v2(address, bytes); }
-HEDDLE_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, Pool*, CUstream) { return cuMemAlloc_v2(address, bytes); }
+HEDDLE_API CUresult cuMemPoolGetAccess(unsigned* flags, Pool*, const CUmemLocation*) {
+    *flags = 3;  // all devices read and write it
+    return CUDA_SUCCESS;
+}
+HEDDLE_API CUresult cuMemGetDefaultMemPool(Pool** pool, const CUmemLocation* location, int type) {
+    if (location == nullptr || location->type != 1 || type != 1) return missing("cuMemGetDefaultMemPool of anything but memory of a device");
+    return cuDeviceGetDefaultMemPool(pool, location->id);
+}
+HEDDLE_API CUresult cuMemGetMemPool(Pool** pool, const CUmemLocation* location, int type) { return cuMemGetDefaultMemPool(pool, location, type); }
+HEDDLE_API CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+    HEDDLE_CALL;
+    Stream& on = stream_of(stream);
+    return on.capture != nullptr ? capture_allocation(on, bytes, address) : cuMemAlloc_v2(address, bytes);
+}
+HEDDLE_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, std::size_t bytes, Pool*, CUstream stream) { return cuMemAllocAsync(address, bytes, stream); }
 HEDDLE_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
     HEDDLE_CALL;
+    if (Stream& on = stream_of(stream); on.capture != nullptr) return capture_release(on, address);
+    if (is_of_graph(address)) return CUDA_SUCCESS;  // the graph allocates it again when it is launched again
     return submit(stream, 5, [address](Stream&) { return release(address); });
 }
 
@@ -244,6 +272,13 @@ HEDDLE_API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t
 HEDDLE_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(to, from, bytes, stream); }
 HEDDLE_API CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes) { return cuMemcpy(to, from, bytes); }
 HEDDLE_API CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, std::size_t bytes, CUstream stream) { return cuMemcpyAsync(to, from, bytes, stream); }
+// The attributes say when sources may be read, for which the order of the stream is enough.
+HEDDLE_API CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr* to, const CUdeviceptr* from, const std::size_t* bytes, std::size_t count, void*, std::size_t*, std::size_t, CUstream stream) {
+    HEDDLE_CALL;
+    for (std::size_t i = 0; i < count; ++i)
+        if (const CUresult status = copy(pointer(to[i]), pointer(from[i]), bytes[i], stream, false); status != CUDA_SUCCESS) return status;
+    return CUDA_SUCCESS;
+}
 namespace {
 CUresult copy_2d(const CUDA_MEMCPY2D* c, CUstream stream, bool wait) {
     HEDDLE_CALL;
@@ -279,48 +314,6 @@ HEDDLE_FILLS(8, unsigned char)
 HEDDLE_FILLS(16, unsigned short)
 HEDDLE_FILLS(32, unsigned)
 
-HEDDLE_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr, std::size_t, std::uint64_t, unsigned, CUstream) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemPrefetchAsync(CUdeviceptr, std::size_t, CUdevice, CUstream) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemAdvise(CUdeviceptr, std::size_t, int, CUdevice) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemAdvise_v2(CUdeviceptr, std::size_t, int, std::uint64_t) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuPointerSetAttribute(const void*, int, CUdeviceptr) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr address) {
-    HEDDLE_CALL;
-    const Range range = range_of(address);
-    if (range.base == 0) return CUDA_ERROR_INVALID_VALUE;
-    const auto give = [value](const auto& what) {
-        std::memcpy(value, &what, sizeof what);
-        return CUDA_SUCCESS;
-    };
-    switch (attribute) {
-        case 1:
-            *static_cast<Context**>(value) = &primary_context(range.device);
-            return CUDA_SUCCESS;
-        case 2:
-            return give(range.kind == MemoryKind::host ? 1u : 2u);
-        case 3: case 4:
-            return give(address);
-        case 7:
-            return give(static_cast<unsigned long long>(range.base));
-        case 8:
-            return give(range.kind == MemoryKind::managed);
-        case 9:
-            return give(range.device);
-        case 11:
-            return give(range.base);
-        case 12:
-            return give(static_cast<std::size_t>(range.bytes));
-        case 13:
-            return give(true);
-        default:
-            return give(0);
-    }
-}
-HEDDLE_API CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** values, CUdeviceptr address) {
-    for (unsigned i = 0; i < count; ++i) cuPointerGetAttribute(values[i], attributes[i], address);
-    return CUDA_SUCCESS;
-}
-
 HEDDLE_API CUresult cuTensorMapEncodeTiled(void* map, unsigned type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides,
                                            const std::uint32_t* box, const std::uint32_t* steps, unsigned interleave, unsigned swizzle, unsigned promotion, unsigned fill_with) {
     HEDDLE_CALL;
@@ -332,3 +325,34 @@ HEDDLE_API CUresult cuTensorMapEncodeTiled(void* map, unsigned type, unsigned ra
     if (received.status == CUDA_SUCCESS) std::memcpy(map, received.content.data(), 128);
     return received.status;
 }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cuMemAllocAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemAllocFromPoolAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemFreeAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpy, _ptds)
+HEDDLE_PER_THREAD(cuMemcpy2DAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpy2DUnaligned_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpy2D_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyBatchAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyDtoDAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyDtoD_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyDtoHAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyDtoH_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyHtoDAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyHtoD_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyPeer, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyPeerAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD16Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD16_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD2D16Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD2D16_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD2D32Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD2D32_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD2D8Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD2D8_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD32Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD32_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD8Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD8_v2, _ptds)

@@ -1,9 +1,12 @@
 // Modules, libraries, kernels and variables.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <set>
+#include <utility>
 
 #include "driver/cuda/state.h"
 
@@ -223,24 +226,113 @@ HEDDLE_API CUresult cuFuncSetCacheConfig(CUfunction, int) { return CUDA_SUCCESS;
 HEDDLE_API CUresult cuKernelSetCacheConfig(CUfunction, int, CUdevice) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuFuncSetSharedMemConfig(CUfunction, int) { return CUDA_SUCCESS; }
 
-// Linking: one piece of PTX is the whole.
+// Linking: pieces of PTX become one text, or one binary of another kind is passed on.
 struct Link {
     std::vector<std::string> pieces;
+    bool is_ptx = true;
+    std::string whole;
 };
+namespace {
+
+/// The name that a declaration or a definition at the outermost level introduces; empty: none.
+std::string name_introduced(std::string_view statement) {
+    std::string last;
+    int depth = 0;
+    for (std::size_t at = 0; at < statement.size(); ++at) {
+        const char c = statement[at];
+        if (c == '{' || c == ';' || c == '=' || c == '[') break;
+        if (c == '(') {
+            // The parameters of a function come behind its name, what it returns before.
+            if (depth++ == 0 && !last.empty() && last[0] != '.') break;
+        }
+        if (c == ')') --depth;
+        if (depth != 0 || !(std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '.' || c == '%')) continue;
+        std::size_t end = at;
+        while (end < statement.size() && (std::isalnum(static_cast<unsigned char>(statement[end])) != 0 || std::strchr("_$.%", statement[end]) != nullptr)) ++end;
+        last = statement.substr(at, end - at);
+        at = end - 1;
+    }
+    return last.empty() || last[0] == '.' ? "" : last;
+}
+
+/// Statements of the outermost level, without comments.
+std::vector<std::string> statements_of(const std::string& text) {
+    std::vector<std::string> statements;
+    std::string one;
+    int depth = 0;
+    for (std::size_t at = 0; at < text.size() && text[at] != '\0'; ++at) {
+        if (text.compare(at, 2, "//") == 0) {
+            while (at < text.size() && text[at] != '\n') ++at;
+        } else if (text.compare(at, 2, "/*") == 0) {
+            at = std::min(text.size(), text.find("*/", at + 2)) + 1;
+            continue;
+        }
+        if (at >= text.size()) break;
+        const char c = text[at];
+        one += c;
+        if (c == '{') ++depth;
+        if (c == '}') --depth;
+        const bool directive = c == '\n' && depth == 0 && (one.find(".version") != std::string::npos || one.find(".target") != std::string::npos || one.find(".address_size") != std::string::npos);
+        const bool body = c == '}' && depth == 0 && one.find('=') == std::string::npos;
+        if ((c == ';' && depth == 0) || directive || body) statements.push_back(std::exchange(one, ""));
+    }
+    return statements;
+}
+
+/// Headers once; variables, of which one that another piece defines is not declared; then functions, whose declarations lead to what another piece defines.
+std::string join(const std::vector<std::string>& pieces) {
+    std::string variables, functions;
+    std::set<std::string> defined;
+    std::vector<std::vector<std::string>> all;
+    const auto has = [](const std::string& statement, const char* word) { return statement.find(word) != std::string::npos; };
+    for (const std::string& piece : pieces) {
+        all.push_back(statements_of(piece));
+        for (const std::string& statement : all.back())
+            if (!has(statement, ".extern") && (statement.back() == '}' || !has(statement, ".func"))) defined.insert(name_introduced(statement));
+    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::string& statement : all[i]) {
+            const bool is_function = has(statement, ".func") || has(statement, ".entry");
+            if (const std::size_t word = statement.find(".extern"); word != std::string::npos && defined.count(name_introduced(statement)) != 0) {
+                if (!is_function) continue;
+                statement.replace(word, 7, ".visible");
+            }
+            if (statement.back() != '\n' || i == 0) (is_function ? functions : variables) += statement + "\n";
+        }
+    return variables + functions;
+}
+
+}  // namespace
 HEDDLE_API CUresult cuLinkCreate_v2(unsigned, int*, void**, Link** link) {
+    if (link == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *link = new Link;
     return CUDA_SUCCESS;
 }
-HEDDLE_API CUresult cuLinkAddData_v2(Link* link, int type, void* data, std::size_t bytes, const char*, unsigned, int*, void**) {
-    if (type != 1) return missing("cuLinkAddData of anything but PTX");
+// Types: 0 machine code, 1 PTX, 2 a fat binary, 3 an object, 4 a library, 5 code of NVVM.
+HEDDLE_API CUresult cuLinkAddData_v2(Link* link, int type, const void* data, std::size_t bytes, const char*, unsigned, int*, void**) {
+    if (link == nullptr || data == nullptr || bytes == 0 || type < 0 || type > 5) return CUDA_ERROR_INVALID_VALUE;
+    if (type != 1 && type != 2) return missing("cuLinkAddData of anything but PTX and fat binaries");
+    if (!link->pieces.empty() && (type != 1 || !link->is_ptx)) return missing("to link several fat binaries");
+    link->is_ptx = type == 1;
     link->pieces.emplace_back(static_cast<const char*>(data), bytes);
-    link->pieces.back().push_back('\0');
     return CUDA_SUCCESS;
 }
+HEDDLE_API CUresult cuLinkAddFile_v2(Link* link, int type, const char* path, unsigned count, int* options, void** values) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return 301;  // CUDA_ERROR_FILE_NOT_FOUND
+    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    return cuLinkAddData_v2(link, type, bytes.data(), bytes.size(), path, count, options, values);
+}
+HEDDLE_API CUresult cuLinkCreate(unsigned count, int* options, void** values, Link** link) { return cuLinkCreate_v2(count, options, values, link); }
+HEDDLE_API CUresult cuLinkAddData(Link* link, int type, const void* data, std::size_t bytes, const char* name, unsigned count, int* options, void** values) {
+    return cuLinkAddData_v2(link, type, data, bytes, name, count, options, values);
+}
+HEDDLE_API CUresult cuLinkAddFile(Link* link, int type, const char* path, unsigned count, int* options, void** values) { return cuLinkAddFile_v2(link, type, path, count, options, values); }
 HEDDLE_API CUresult cuLinkComplete(Link* link, void** image, std::size_t* bytes) {
-    if (link->pieces.size() != 1) return missing("cuLinkComplete of several pieces of PTX");
-    *image = link->pieces[0].data();
-    if (bytes != nullptr) *bytes = link->pieces[0].size();
+    if (link == nullptr || image == nullptr || link->pieces.empty()) return CUDA_ERROR_INVALID_VALUE;
+    link->whole = link->pieces.size() == 1 ? link->pieces.front() : join(link->pieces);
+    *image = link->whole.data();
+    if (bytes != nullptr) *bytes = link->whole.size();
     return CUDA_SUCCESS;
 }
 HEDDLE_API CUresult cuLinkDestroy(Link* link) {
@@ -256,6 +348,14 @@ HEDDLE_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* bl
 }
 HEDDLE_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int threads, std::size_t shared) {
     return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);
+}
+HEDDLE_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, CUfunction function, int blocks, int) {
+    HEDDLE_CALL;
+    if (bytes == nullptr || function == nullptr || blocks <= 0) return CUDA_ERROR_INVALID_VALUE;
+    const DeviceDescription& device = Client::get().devices()[0];
+    const std::uint64_t taken = std::uint64_t{device.shared_reserved} + function->description.shared_bytes, each = device.shared_per_sm / static_cast<unsigned>(blocks);
+    *bytes = each > taken ? std::min<std::uint64_t>(each - taken, device.shared_per_block_opt_in - function->description.shared_bytes) : 0;
+    return CUDA_SUCCESS;
 }
 HEDDLE_API CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction function, std::size_t (*shared_of)(int), std::size_t shared, int limit, unsigned) {
     HEDDLE_CALL;

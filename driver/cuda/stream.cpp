@@ -1,7 +1,8 @@
-// Streams, events, launches and graphs.
+// Streams, events and launches.
 #include <algorithm>
 #include <cstring>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cuda/state.h"
 
 using namespace heddle::driver;
@@ -12,17 +13,34 @@ using namespace heddle::driver;
 
 namespace heddle::driver {
 
-namespace {
-
-/// Of the current device.
 std::uint32_t numbered(std::uint32_t number) {
     return static_cast<std::uint32_t>(current_device()) << kDeviceShift | number;
+}
+
+std::uint32_t fresh_number() {
+    static std::uint32_t next = 2;
+    return next++;
+}
+
+namespace {
+
+/// What the null stream means in this thread: its own default stream, or the legacy one.
+thread_local bool null_is_own = false;
+
+/// The default stream of this thread, on the current device.
+Stream& stream_of_thread() {
+    thread_local auto* const own = new std::map<CUdevice, Stream>;  // programs call until their very end
+    Stream& chosen = (*own)[current_device()];
+    if (chosen.number == 0) chosen.number = numbered(fresh_number());
+    return chosen;
 }
 
 }  // namespace
 
 Stream& stream_of(CUstream stream) {
-    if (reinterpret_cast<std::uintptr_t>(stream) > 2) return *stream;
+    const auto name = reinterpret_cast<std::uintptr_t>(stream);
+    if (name > 2) return *stream;
+    if (name == 2 || (name == 0 && null_is_own)) return stream_of_thread();
     static auto* const defaults = new std::map<CUdevice, Stream>;
     Stream& chosen = (*defaults)[current_device()];
     chosen.number = numbered(0);
@@ -32,14 +50,11 @@ Stream& stream_of(CUstream stream) {
 CUresult submit(CUstream given, unsigned type, Work work) {
     Stream& stream = stream_of(given);
     if (stream.capture == nullptr) return work(stream);
-    auto node = std::make_unique<Graph::Node>(Graph::Node{stream.capture, type, std::move(work), {}, {}});
-    if (stream.last != nullptr) node->after.push_back(stream.last);
-    stream.last = node.get();
-    stream.capture->nodes.push_back(std::move(node));
+    Graph::Node& node = add_to(*stream.capture, type, std::move(work));
+    node.after = std::move(stream.last);
+    stream.last = {&node};
     return CUDA_SUCCESS;
 }
-
-namespace {
 
 /// Both sides are of one build: a launch travels as it is.
 Work work_of(CUfunction function, const Shape& shape, std::vector<std::uint8_t> parameters) {
@@ -57,13 +72,14 @@ Work work_of(CUfunction function, const Shape& shape, std::vector<std::uint8_t> 
     };
 }
 
-std::uint32_t next_number = 2;
+namespace {
+
 /// Launches since the last answer: errors of a launch come with the next call that waits, at the latest after so many.
 unsigned launched = 0;
 
 }  // namespace
 
-CUresult launch(CUfunction function, const Shape& shape, void** given, void** extra, CUstream stream) {
+CUresult arguments_of(CUfunction function, const Shape& shape, void** given, void** extra, std::vector<std::uint8_t>& parameters) {
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const DeviceDescription& device = Client::get().devices()[0];
     std::uint64_t threads = 1;
@@ -75,7 +91,7 @@ CUresult launch(CUfunction function, const Shape& shape, void** given, void** ex
     if (threads > function->description.maximum_threads) return 701;  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
     if (static_cast<int>(shape.shared_bytes) > std::max(function->shared_limit, static_cast<int>(device.shared_per_block - function->description.shared_bytes)))
         return CUDA_ERROR_INVALID_VALUE;
-    std::vector<std::uint8_t> parameters(function->description.parameter_bytes);
+    parameters.assign(function->description.parameter_bytes, 0);
     if (extra != nullptr) {
         const void* bytes = nullptr;
         std::size_t count = 0;
@@ -89,17 +105,43 @@ CUresult launch(CUfunction function, const Shape& shape, void** given, void** ex
         for (std::size_t i = 0; i < function->parameters.size(); ++i)
             std::memcpy(parameters.data() + function->parameters[i].offset, given[i], function->parameters[i].bytes);
     }
+    return CUDA_SUCCESS;
+}
+
+CUresult launch(CUfunction function, const Shape& shape, void** given, void** extra, CUstream stream) {
+    std::vector<std::uint8_t> parameters;
+    if (const CUresult status = arguments_of(function, shape, given, extra, parameters); status != CUDA_SUCCESS) return status;
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        submit(stream, 0, nullptr);
+        return on.last.front()->set_kernel({function, shape, std::move(parameters), {}});
+    }
     if (const CUresult status = submit(stream, 0, work_of(function, shape, std::move(parameters))); status != CUDA_SUCCESS) return status;
     // So that a program that never waits does not run ahead without bound.
-    if (stream_of(stream).capture == nullptr && ++launched % 1024 == 0) return Client::get().ask(Call::memory_info, Writer().put(std::uint32_t{0})).status;
+    if (++launched % 1024 == 0) return Client::get().ask(Call::memory_info, Writer().put(std::uint32_t{0})).status;
     return CUDA_SUCCESS;
+}
+
+}  // namespace heddle::driver
+
+extern "C" int heddle_default_stream(int per_thread) {
+    const bool before = null_is_own;
+    null_is_own = per_thread != 0;
+    return before;
+}
+
+namespace heddle::driver {
+
+CUresult run_on_host(void (*function)(void*), void* data, const Stream& after) {
+    const CUresult status = Client::get().synchronise(&after);
+    if (status == CUDA_SUCCESS) function(data);
+    return status;
 }
 
 }  // namespace heddle::driver
 
 HEDDLE_API CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
     HEDDLE_CALL;
-    *stream = new Stream{numbered(next_number++), flags, std::min(0, std::max(-5, priority))};
+    *stream = new Stream{numbered(fresh_number()), flags, std::min(0, std::max(-5, priority))};
     if ((flags & 1) != 0) return Client::get().tell(Call::non_blocking, Writer().put((*stream)->number));
     return CUDA_SUCCESS;
 }
@@ -107,9 +149,11 @@ HEDDLE_API CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return cu
 HEDDLE_API CUresult cuStreamDestroy_v2(CUstream stream) {
     HEDDLE_CALL;
     if (reinterpret_cast<std::uintptr_t>(stream) <= 2) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture != nullptr) std::erase(stream->capture->capturing, stream);
     delete stream;
     return CUDA_SUCCESS;
 }
+HEDDLE_API CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
 HEDDLE_API CUresult cuStreamSynchronize(CUstream stream) {
     HEDDLE_CALL;
     if (stream_of(stream).capture != nullptr) return 900;  // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
@@ -136,6 +180,10 @@ HEDDLE_API CUresult cuStreamGetCtx(CUstream, CUcontext* context) {
     *context = current_context();
     return CUDA_SUCCESS;
 }
+HEDDLE_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, void** green) {
+    if (green != nullptr) *green = nullptr;  // there are no green contexts
+    return cuStreamGetCtx(stream, context);
+}
 HEDDLE_API CUresult cuStreamGetDevice(CUstream, CUdevice* device) {
     *device = current_device();
     return CUDA_SUCCESS;
@@ -151,7 +199,7 @@ HEDDLE_API CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, std::size_t, u
 HEDDLE_API CUresult cuEventCreate(CUevent* event, unsigned flags) {
     HEDDLE_CALL;
     *event = new Event;
-    (*event)->number = next_number++;
+    (*event)->number = fresh_number();
     (*event)->timed = (flags & 2) == 0;
     return CUDA_SUCCESS;
 }
@@ -160,6 +208,7 @@ HEDDLE_API CUresult cuEventDestroy_v2(CUevent event) {
     delete event;
     return CUDA_SUCCESS;
 }
+HEDDLE_API CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
 HEDDLE_API CUresult cuEventRecord(CUevent event, CUstream stream) {
     HEDDLE_CALL;
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -189,17 +238,16 @@ HEDDLE_API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) 
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     Stream& waiting = stream_of(stream);
     if (event->capture != nullptr) {
+        if (!is_capturing(event->capture)) return CUDA_SUCCESS;  // the capture has ended
         // A stream that waits for one that is being captured is captured, too.
         if (waiting.capture == nullptr) {
             waiting.capture = event->capture;
-            waiting.last = event->last;
-            return CUDA_SUCCESS;
+            waiting.last.clear();
+            event->capture->capturing.push_back(&waiting);
         }
-        auto node = std::make_unique<Graph::Node>(Graph::Node{waiting.capture, 5, [](Stream&) { return CUDA_SUCCESS; }, {}, {}});
-        for (Graph::Node* before : {waiting.last, event->last})
-            if (before != nullptr) node->after.push_back(before);
-        waiting.last = node.get();
-        waiting.capture->nodes.push_back(std::move(node));
+        if (waiting.capture != event->capture) return 902;  // CUDA_ERROR_STREAM_CAPTURE_MERGE
+        for (Graph::Node* const node : event->last)
+            if (std::find(waiting.last.begin(), waiting.last.end(), node) == waiting.last.end()) waiting.last.push_back(node);
         return CUDA_SUCCESS;
     }
     if (!event->recorded) return CUDA_SUCCESS;
@@ -208,11 +256,11 @@ HEDDLE_API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) 
 HEDDLE_API CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* data) {
     const std::unique_lock<std::recursive_mutex> lock(Client::get().mutex);
     if (const CUresult status = ready(); status != CUDA_SUCCESS) return status;
-    return submit(stream, 3, [=](Stream& on) {
-        const CUresult status = Client::get().synchronise(&on);
-        if (status == CUDA_SUCCESS) function(data);
-        return status;
-    });
+    if (Stream& on = stream_of(stream); on.capture != nullptr) {
+        submit(stream, 3, nullptr);
+        return on.last.front()->set_host({function, data});
+    }
+    return run_on_host(function, data, stream_of(stream));
 }
 HEDDLE_API CUresult cuStreamAddCallback(CUstream stream, void (*function)(CUstream, CUresult, void*), void* data, unsigned) {
     HEDDLE_CALL;
@@ -251,147 +299,26 @@ HEDDLE_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction fu
     return launch(function, shape, parameters, extra, config->hStream);
 }
 
-HEDDLE_API CUresult cuStreamBeginCapture_v2(CUstream stream, int) {
-    HEDDLE_CALL;
-    Stream& on = stream_of(stream);
-    if (on.capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-    on.capture = new Graph;
-    on.began_capture = true;
-    on.last = nullptr;
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuStreamEndCapture(CUstream stream, Graph** graph) {
-    HEDDLE_CALL;
-    Stream& on = stream_of(stream);
-    if (on.capture == nullptr || !on.began_capture) return CUDA_ERROR_ILLEGAL_STATE;
-    *graph = on.capture;
-    on.capture = nullptr;
-    on.began_capture = false;
-    on.last = nullptr;
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuStreamIsCapturing(CUstream stream, int* state) {
-    *state = stream_of(stream).capture != nullptr;
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int* state, std::uint64_t* id, Graph** graph, void*, std::size_t* count) {
-    Stream& on = stream_of(stream);
-    *state = on.capture != nullptr;
-    if (id != nullptr) *id = reinterpret_cast<std::uintptr_t>(on.capture);
-    if (graph != nullptr) *graph = on.capture;
-    if (count != nullptr) *count = 0;
-    return CUDA_SUCCESS;
-}
 HEDDLE_API CUresult cuThreadExchangeStreamCaptureMode(int*) { return CUDA_SUCCESS; }
 
-namespace {
-CUresult add_node(Graph::Node** node, Graph* graph, Graph::Node* const* after, std::size_t count, unsigned type, Work work) {
-    auto made = std::make_unique<Graph::Node>(Graph::Node{graph, type, std::move(work), {}, {}});
-    made->after.assign(after, after + count);
-    *node = made.get();
-    graph->nodes.push_back(std::move(made));
-    return CUDA_SUCCESS;
-}
-/// CUDA_KERNEL_NODE_PARAMS of both versions: the second has a kernel and a context behind.
-struct KernelNode {
-    CUfunction function;
-    unsigned grid[3], block[3], shared_bytes;
-    void** parameters;
-    void** extra;
-    CUfunction kernel;
-    CUcontext context;
-};
-CUresult kernel_work(const KernelNode* given, Work* work) {
-    Stream recorder;
-    Graph graph;
-    recorder.number = 1;
-    recorder.capture = &graph;
-    Shape shape{{given->grid[0], given->grid[1], given->grid[2]}, {given->block[0], given->block[1], given->block[2]}};
-    shape.shared_bytes = given->shared_bytes;
-    const CUresult status = launch(given->function, shape, given->parameters, given->extra, &recorder);
-    if (status == CUDA_SUCCESS) *work = std::move(graph.nodes.front()->work);
-    return status;
-}
-}  // namespace
-
-HEDDLE_API CUresult cuGraphCreate(Graph** graph, unsigned) {
-    *graph = new Graph;
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuGraphDestroy(Graph* graph) {
-    delete graph;
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuGraphAddKernelNode_v2(Graph::Node** node, Graph* graph, Graph::Node* const* after, std::size_t count, const KernelNode* given) {
-    HEDDLE_CALL;
-    Work work;
-    if (const CUresult status = kernel_work(given, &work); status != CUDA_SUCCESS) return status;
-    return add_node(node, graph, after, count, 0, std::move(work));
-}
-HEDDLE_API CUresult cuGraphAddEmptyNode(Graph::Node** node, Graph* graph, Graph::Node* const* after, std::size_t count) {
-    return add_node(node, graph, after, count, 5, [](Stream&) { return CUDA_SUCCESS; });
-}
-HEDDLE_API CUresult cuGraphAddHostNode(Graph::Node** node, Graph* graph, Graph::Node* const* after, std::size_t count, void* const* given) {
-    const auto function = reinterpret_cast<void (*)(void*)>(given[0]);
-    void* const data = given[1];
-    return add_node(node, graph, after, count, 3, [=](Stream& on) {
-        const CUresult status = Client::get().synchronise(&on);
-        if (status == CUDA_SUCCESS) function(data);
-        return status;
-    });
-}
-HEDDLE_API CUresult cuGraphAddDependencies(Graph*, Graph::Node* const* from, Graph::Node* const* to, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) to[i]->after.push_back(from[i]);
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuGraphGetNodes(Graph* graph, Graph::Node** nodes, std::size_t* count) {
-    if (nodes != nullptr)
-        for (std::size_t i = 0; i < *count && i < graph->nodes.size(); ++i) nodes[i] = graph->nodes[i].get();
-    *count = graph->nodes.size();
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuGraphNodeGetType(Graph::Node* node, unsigned* type) {
-    *type = node->type;
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuGraphInstantiateWithFlags(GraphExec** executable, Graph* graph, unsigned long long) {
-    // Each after those that it waits for; else in the order in which they were added.
-    *executable = new GraphExec;
-    std::vector<const Graph::Node*>& order = (*executable)->of;
-    while (order.size() < graph->nodes.size()) {
-        const std::size_t before = order.size();
-        for (const auto& node : graph->nodes) {
-            const auto done = [&](const Graph::Node* other) { return std::find(order.begin(), order.end(), other) != order.end(); };
-            if (!done(node.get()) && std::all_of(node->after.begin(), node->after.end(), done)) order.push_back(node.get());
-        }
-        if (order.size() == before) return CUDA_ERROR_INVALID_VALUE;  // a circle
-    }
-    for (const Graph::Node* node : order) (*executable)->works.push_back(node->work);
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuGraphInstantiateWithParams(GraphExec** executable, Graph* graph, void*) { return cuGraphInstantiateWithFlags(executable, graph, 0); }
-HEDDLE_API CUresult cuGraphExecUpdate_v2(GraphExec* executable, Graph* graph, unsigned* result) {
-    GraphExec* fresh = nullptr;
-    const CUresult status = cuGraphInstantiateWithFlags(&fresh, graph, 0);
-    if (status == CUDA_SUCCESS) *executable = *fresh;
-    delete fresh;
-    if (result != nullptr) *result = status == CUDA_SUCCESS ? 0 : 1;
-    return status;
-}
-HEDDLE_API CUresult cuGraphExecKernelNodeSetParams_v2(GraphExec* executable, Graph::Node* node, const KernelNode* given) {
-    HEDDLE_CALL;
-    for (std::size_t i = 0; i < executable->of.size(); ++i)
-        if (executable->of[i] == node) return kernel_work(given, &executable->works[i]);
-    return CUDA_ERROR_INVALID_VALUE;
-}
-HEDDLE_API CUresult cuGraphExecDestroy(GraphExec* executable) {
-    delete executable;
-    return CUDA_SUCCESS;
-}
-HEDDLE_API CUresult cuGraphUpload(GraphExec*, CUstream) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuGraphLaunch(GraphExec* executable, CUstream stream) {
-    HEDDLE_CALL;
-    for (const Work& work : executable->works)
-        if (const CUresult status = submit(stream, 0, work); status != CUDA_SUCCESS) return status;
-    return CUDA_SUCCESS;
-}
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cuEventRecord, _ptsz)
+HEDDLE_PER_THREAD(cuEventRecordWithFlags, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchCooperativeKernel, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchHostFunc, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchKernel, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchKernelEx, _ptsz)
+HEDDLE_PER_THREAD(cuStreamAddCallback, _ptsz)
+HEDDLE_PER_THREAD(cuStreamAttachMemAsync, _ptsz)
+HEDDLE_PER_THREAD(cuStreamCopyAttributes, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetAttribute, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetCtx, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetCtx_v2, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetDevice, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetFlags, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetId, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetPriority, _ptsz)
+HEDDLE_PER_THREAD(cuStreamQuery, _ptsz)
+HEDDLE_PER_THREAD(cuStreamSetAttribute, _ptsz)
+HEDDLE_PER_THREAD(cuStreamSynchronize, _ptsz)
+HEDDLE_PER_THREAD(cuStreamWaitEvent, _ptsz)

@@ -31,6 +31,11 @@ struct CUuuid {
     char bytes[16];
 };
 
+/// Where memory is: type 1: the device of that number; 2: the host; 3, 4: a node of the host.
+struct CUmemLocation {
+    int type, id;
+};
+
 /// CUDA_MEMCPY2D and CUDA_MEMCPY3D; memory types: 1 host, 2 device, 3 array, 4 unified.
 struct CUDA_MEMCPY2D {
     std::size_t srcXInBytes, srcY;
@@ -44,6 +49,59 @@ struct CUDA_MEMCPY2D {
     CUdeviceptr dstDevice;
     void* dstArray;
     std::size_t dstPitch, WidthInBytes, Height;
+};
+
+struct CUDA_MEMCPY3D {
+    std::size_t srcXInBytes, srcY, srcZ, srcLOD;
+    unsigned srcMemoryType;
+    const void* srcHost;
+    CUdeviceptr srcDevice;
+    void *srcArray, *reserved0;
+    std::size_t srcPitch, srcHeight, dstXInBytes, dstY, dstZ, dstLOD;
+    unsigned dstMemoryType;
+    void* dstHost;
+    CUdeviceptr dstDevice;
+    void *dstArray, *reserved1;
+    std::size_t dstPitch, dstHeight, WidthInBytes, Height, Depth;
+};
+struct CUDA_MEMSET_NODE_PARAMS {
+    CUdeviceptr dst;
+    std::size_t pitch;
+    unsigned value, elementSize;
+    std::size_t width, height;
+};
+struct CUDA_HOST_NODE_PARAMS {
+    void (*fn)(void*);
+    void* userData;
+};
+/// CUDA_KERNEL_NODE_PARAMS of both versions: the second has a kernel and a context behind.
+struct CUDA_KERNEL_NODE_PARAMS {
+    CUfunction func;
+    unsigned grid[3], block[3], sharedMemBytes;
+    void **kernelParams, **extra;
+    CUfunction kern;
+    CUcontext ctx;
+};
+struct CUmemPoolProps {
+    int allocType, handleTypes;
+    CUmemLocation location;
+    void* win32SecurityAttributes;
+    std::size_t maxSize;
+    unsigned short usage;
+    unsigned char reserved[54];
+};
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+    CUmemPoolProps poolProps;
+    const void* accessDescs;
+    std::size_t accessDescCount, bytesize;
+    CUdeviceptr dptr;
+};
+struct CUgraphEdgeData {
+    unsigned char from_port, to_port, type, reserved[5];
+};
+struct CUgraphExecUpdateResultInfo {
+    unsigned result;
+    void *errorNode, *errorFromNode;
 };
 
 struct CUlaunchAttribute {

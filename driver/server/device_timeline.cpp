@@ -11,6 +11,9 @@
 namespace heddle::driver {
 namespace {
 
+/// The stream of marks at which the host waits; no device has it.
+constexpr std::uint32_t kMarks = ~std::uint32_t{0};
+
 bool is_default(std::uint32_t stream) {
     return (stream & ((1u << kDeviceShift) - 1)) == 0;
 }
@@ -60,12 +63,19 @@ void DeviceTimeline::add_copy(std::uint32_t stream, const std::string& name, dou
     pending_.push_back(std::move(copy));
 }
 
+// What the stream waits for comes before what follows in it, also when no work came in between.
+std::vector<std::size_t> DeviceTimeline::before(std::uint32_t stream) const {
+    std::vector<std::size_t> works;
+    for (const auto& [other, last] : last_) {
+        const auto non_blocking = non_blocking_.find(other);
+        if (other == stream || (is_default(stream) && (non_blocking == non_blocking_.end() || !non_blocking->second))) works.push_back(last);
+    }
+    if (const auto waits = waits_.find(stream); waits != waits_.end()) works.insert(works.end(), waits->second.begin(), waits->second.end());
+    return works;
+}
+
 void DeviceTimeline::record(std::uint32_t event, std::uint32_t stream) {
-    Event recorded;
-    recorded.settled_us = base_us_;
-    for (const auto& [other, last] : last_)
-        if (other == stream || (is_default(stream) && !non_blocking_[other])) recorded.after.push_back(last);
-    events_[event] = std::move(recorded);
+    events_[event] = {before(stream), base_us_};
 }
 
 void DeviceTimeline::wait(std::uint32_t stream, std::uint32_t event) {
@@ -75,18 +85,25 @@ void DeviceTimeline::wait(std::uint32_t stream, std::uint32_t event) {
     waits.insert(waits.end(), found->second.after.begin(), found->second.after.end());
 }
 
+// The host waits at this point of its own work, not where it handed out what it waits for: a piece of work without time says so.
+void DeviceTimeline::host_waits_for(const std::vector<std::size_t>& works) {
+    if (works.empty()) return;
+    sim::StreamWork mark;
+    mark.stream = kMarks;
+    mark.waves = 0;
+    mark.after = works;
+    mark.blocks_host = true;
+    work_.push_back(std::move(mark));
+    pending_.emplace_back();
+    times_.clear();
+}
+
 void DeviceTimeline::synchronise(std::uint32_t stream) {
-    if (const auto last = last_.find(stream); last != last_.end()) {
-        work_[last->second].blocks_host = true;
-        times_.clear();
-    }
+    host_waits_for(before(stream));
 }
 
 void DeviceTimeline::synchronise_event(std::uint32_t event) {
-    const auto found = events_.find(event);
-    if (found == events_.end()) return;
-    for (const std::size_t work : found->second.after) work_[work].blocks_host = true;
-    times_.clear();
+    if (const auto found = events_.find(event); found != events_.end()) host_waits_for(found->second.after);
 }
 
 void DeviceTimeline::synchronise_all() {
@@ -108,6 +125,7 @@ void DeviceTimeline::settle() {
         event.after.clear();
     }
     for (std::size_t i = 0; i < work_.size(); ++i) {
+        if (work_[i].stream == kMarks) continue;
         pending_[i].launched_us = base_us_ + times_[i].launched_us;
         pending_[i].start_us = base_us_ + times_[i].start_us;
         pending_[i].end_us = base_us_ + times_[i].end_us;

@@ -46,6 +46,9 @@ class DeviceTimeline {
         double settled_us = 0;           ///< when the rest of it had ended
     };
     sim::StreamWork& add(std::uint32_t stream);
+    /// The work that must have ended before a stream goes on.
+    std::vector<std::size_t> before(std::uint32_t stream) const;
+    void host_waits_for(const std::vector<std::size_t>& works);
     void schedule();
     void settle();
     double time_of(const Event& event);

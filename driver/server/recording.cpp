@@ -52,6 +52,7 @@ bool only_asks(Call call) {
         case Call::elapsed:
         case Call::tensor_map:
         case Call::missing:
+        case Call::board:
             return true;
         default:
             return false;
@@ -163,6 +164,7 @@ Timing timing_from(const std::string& name) {
 std::size_t binding_bytes(Call call) {
     switch (call) {
         case Call::allocate:
+        case Call::reserve:
             return 8;
         case Call::load_module:
         case Call::function:

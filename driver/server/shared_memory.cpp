@@ -43,6 +43,11 @@ std::byte* SharedMemory::at(std::uint64_t address) {
     return bytes_ + (address - kMemoryBase);
 }
 
+void SharedMemory::remap(std::uint64_t address, std::uint64_t bytes, std::uint64_t from) {
+    if (mmap(at(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, descriptor_, static_cast<off_t>(from - kMemoryBase)) == MAP_FAILED)
+        throw Error(std::string("cannot map memory at another address: ") + std::strerror(errno));
+}
+
 // First fit. Pages that were never written, or were given back, are zero and take no memory.
 std::uint64_t SharedMemory::allocate(std::uint64_t bytes, std::uint64_t alignment) {
     const std::uint64_t needed = rounded(bytes, kPage) + kGap;

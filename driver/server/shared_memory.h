@@ -20,6 +20,9 @@ class SharedMemory final : public ptx::MemoryArena {
     std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment) override;
     void release(std::uint64_t address, std::uint64_t bytes) override;
     std::byte* at(std::uint64_t address) override;
+    /// The bytes of [address, address + bytes) are from now on those of `from`, an address that allocate() gave, or one behind it; of address itself, when they
+    /// are the same. The program does the same on its side. Throws heddle::Error when the system refuses.
+    void remap(std::uint64_t address, std::uint64_t bytes, std::uint64_t from);
     /// What a program maps at kMemoryBase.
     int descriptor() const { return descriptor_; }
 

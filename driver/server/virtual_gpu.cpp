@@ -180,6 +180,27 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
                 case Call::profiler:
                     profiling_ = content.get<std::uint32_t>() != 0;
                     break;
+                case Call::board:
+                    board(content, answer);
+                    break;
+                case Call::reserve:
+                    reserve(content, answer);
+                    break;
+                case Call::give_up:
+                    give_up(content);
+                    break;
+                case Call::remap:
+                    remap(content);
+                    break;
+                case Call::reachable:
+                    reachable(content);
+                    break;
+                case Call::alias:
+                    alias(content);
+                    break;
+                case Call::end_alias:
+                    end_alias(content);
+                    break;
                 case Call::missing: {
                     const std::string name(content.get_text());
                     missing_.insert(name);

@@ -82,6 +82,13 @@ class VirtualGpu {
     void occupancy(Reader& content, Answer& answer);
     void tensor_map(Reader& content, Answer& answer);
     void elapsed(Reader& content, Answer& answer);
+    void board(Reader& content, Answer& answer);
+    void reserve(Reader& content, Answer& answer);
+    void give_up(Reader& content);
+    void remap(Reader& content);
+    void reachable(Reader& content);
+    void alias(Reader& content);
+    void end_alias(Reader& content);
     DeviceTimeline& timeline(std::uint32_t stream);
     void wait(std::uint32_t stream, std::uint32_t event);
     Function& function_of(std::uint32_t number);

@@ -47,9 +47,28 @@ bool GlobalMemory::release(std::uint64_t base) {
         allocations_.begin(), allocations_.end(), base,
         [](const Allocation& allocation, std::uint64_t value) { return allocation.base < value; });
     if (found == allocations_.end() || found->base != base) return false;
-    if (arena_.arena != nullptr) arena_.arena->release(found->base, found->bytes);
+    if (arena_.arena != nullptr && !found->mapped) arena_.arena->release(found->base, found->bytes);
     allocations_.erase(found);
     return true;
+}
+
+void GlobalMemory::map(std::string name, std::uint64_t base, std::span<std::byte> bytes) {
+    Allocation allocation;
+    allocation.name = std::move(name);
+    allocation.base = base;
+    allocation.bytes = bytes.size();
+    allocation.backed = true;
+    allocation.mapped = true;
+    allocation.data.borrow(bytes.data(), bytes.size());
+    const auto place = std::upper_bound(
+        allocations_.begin(), allocations_.end(), base,
+        [](std::uint64_t value, const Allocation& other) { return value < other.base; });
+    allocations_.insert(place, std::move(allocation));
+}
+
+bool GlobalMemory::unmap(std::uint64_t base) {
+    const Allocation* const found = find(base, 1);
+    return found != nullptr && found->base == base && found->mapped && release(base);
 }
 
 void GlobalMemory::clear() {
@@ -96,7 +115,7 @@ const Allocation* GlobalMemory::find_heap(std::uint64_t address) const {
 const Allocation* GlobalMemory::find(std::uint64_t address, std::uint64_t count) const {
     if (address >= kHeapBase) {
         const Allocation* block = find_heap(address);
-        return block != nullptr && block->contains(address, count) ? block : nullptr;
+        if (block != nullptr && block->contains(address, count)) return block;  // else it may be what a host mapped so high
     }
     const auto after = std::upper_bound(
         allocations_.begin(), allocations_.end(), address,

@@ -60,6 +60,7 @@ struct Allocation {
     std::uint64_t base = 0;
     std::uint64_t bytes = 0;
     bool backed = false;
+    bool mapped = false;   ///< map() made it
     AllocationBytes data;  ///< `bytes` long when backed
     bool contains(std::uint64_t address, std::uint64_t count) const {
         return address >= base && count <= bytes && address - base <= bytes - count;
@@ -79,6 +80,10 @@ class GlobalMemory {
     /// Ends an allocation that allocate() made; its addresses are not used again. Returns false when none
     /// begins there.
     bool release(std::uint64_t base);
+    /// Addresses [base, base + bytes.size()) lead to these bytes, which whoever maps them owns; copies of this memory have copies. The addresses must be free.
+    void map(std::string name, std::uint64_t base, std::span<std::byte> bytes);
+    /// Ends what map() made. Returns false when it made nothing that begins there.
+    bool unmap(std::uint64_t base);
     void clear();
     /// The device's heap: memory that kernels allocate. Returns 0 when `limit` bytes do not suffice for all
     /// that is allocated at the time. Addresses are not used again, so that uses after the release are found.

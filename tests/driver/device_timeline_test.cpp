@@ -67,3 +67,35 @@ TEST_CASE("a copy runs beside a kernel of another stream, and the host that wait
     CHECK(beside.step() < 115);
     CHECK(waiting.step() > 200);
 }
+
+TEST_CASE("a host that waits for one stream has handed out the work of others before", "[driver]") {
+    const sim::Hardware hardware = sim::load_hardware("h100-sxm");
+    DeviceTimeline timeline(*sim::gpu_machine(hardware));
+    timeline.add_kernel(1, kernel(100));
+    timeline.add_kernel(2, kernel(100));
+    timeline.record(7, 1);
+    timeline.synchronise_event(7);
+    timeline.synchronise(2);
+    timeline.synchronise_all();
+    CHECK(timeline.now_us() > 100);
+    CHECK(timeline.now_us() < 150);
+    // The host goes on when the first has ended: what it hands out then comes later.
+    timeline.add_kernel(1, kernel(10));
+    timeline.synchronise(1);
+    timeline.add_kernel(2, kernel(100));
+    timeline.synchronise_all();
+    const sim::RunResult result = timeline.result("w", hardware);
+    REQUIRE(result.kernels.size() == 4);
+    CHECK(result.kernels[3].launched_us > result.kernels[2].end_us);
+}
+
+TEST_CASE("an event follows what its stream waits for", "[driver]") {
+    const sim::Hardware hardware = sim::load_hardware("h100-sxm");
+    DeviceTimeline timeline(*sim::gpu_machine(hardware));
+    timeline.record(1, 1);
+    timeline.add_kernel(2, kernel(100));
+    timeline.record(2, 2);
+    timeline.wait(1, 2);
+    timeline.record(3, 1);
+    CHECK(timeline.elapsed(1, 3) > 0.1);
+}

@@ -1,6 +1,9 @@
 // The types of driver/*/types.h beside those of the installed CUDA toolkit: compiled, never run. Every layout must be the same.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +14,10 @@ namespace driver_types {
 namespace runtime_types {
 // NOLINTNEXTLINE: in place of what the header declares
 #define CUlaunchAttribute OurLaunchAttribute
+#define cudaMemLocation OurMemLocation
 #include "driver/cudart/types.h"
 #undef CUlaunchAttribute
+#undef cudaMemLocation
 }
 
 #define SAME_SIZE(OURS, THEIRS) static_assert(sizeof(OURS) == sizeof(THEIRS), #THEIRS)
@@ -20,6 +25,19 @@ namespace runtime_types {
 
 SAME_SIZE(driver_types::CUDA_MEMCPY2D, CUDA_MEMCPY2D);
 SAME(driver_types::CUDA_MEMCPY2D, CUDA_MEMCPY2D, dstPitch);
+SAME_SIZE(driver_types::CUmemLocation, CUmemLocation);
+SAME_SIZE(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D);
+SAME(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D, dstPitch);
+SAME_SIZE(driver_types::CUDA_MEMSET_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1);
+SAME(driver_types::CUDA_MEMSET_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS_v1, width);
+SAME_SIZE(driver_types::CUDA_HOST_NODE_PARAMS, CUDA_HOST_NODE_PARAMS_v1);
+SAME_SIZE(driver_types::CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2);
+SAME(driver_types::CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, extra);
+SAME_SIZE(driver_types::CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS_v1);
+SAME(driver_types::CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS_v1, dptr);
+SAME(driver_types::CUmemPoolProps, CUmemPoolProps, usage);
+SAME_SIZE(driver_types::CUgraphEdgeData, CUgraphEdgeData);
+SAME_SIZE(driver_types::CUgraphExecUpdateResultInfo, CUgraphExecUpdateResultInfo);
 SAME_SIZE(driver_types::CUlaunchConfig, CUlaunchConfig);
 SAME(driver_types::CUlaunchConfig, CUlaunchConfig, numAttrs);
 SAME_SIZE(driver_types::CUlaunchAttribute, CUlaunchAttribute);
@@ -36,6 +54,10 @@ SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, multiProcessorCount);
 SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, sharedMemPerMultiprocessor);
 SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, reservedSharedMemPerBlock);
 SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, clusterLaunch);
+// The layout of CUDA 12, by the figures that its users have published: no header of 12 is here.
+static_assert(sizeof(runtime_types::cudaDeviceProp12) == 1032);
+static_assert(offsetof(runtime_types::cudaDeviceProp12, major) == 360);
+static_assert(offsetof(runtime_types::cudaDeviceProp12, multiProcessorCount) == 388);
 SAME_SIZE(runtime_types::cudaFuncAttributes, cudaFuncAttributes);
 SAME(runtime_types::cudaFuncAttributes, cudaFuncAttributes, requiredClusterDepth);
 SAME_SIZE(runtime_types::cudaPointerAttributes, cudaPointerAttributes);
@@ -46,3 +68,16 @@ SAME(runtime_types::cudaMemcpy3DParms, cudaMemcpy3DParms, extent);
 static_assert(runtime_types::cudaErrorInvalidConfiguration == cudaErrorInvalidConfiguration);
 static_assert(runtime_types::cudaErrorInvalidSymbol == cudaErrorInvalidSymbol);
 static_assert(runtime_types::cudaErrorInvalidDeviceFunction == cudaErrorInvalidDeviceFunction);
+
+#if __has_include(<nvml.h>)
+namespace board_types {
+#include "driver/nvml/types.h"
+}
+SAME_SIZE(board_types::nvmlPciInfo_t, nvmlPciInfo_t);
+SAME(board_types::nvmlPciInfo_t, nvmlPciInfo_t, busId);
+SAME_SIZE(board_types::nvmlMemory_t, nvmlMemory_t);
+SAME_SIZE(board_types::nvmlMemory_v2_t, nvmlMemory_v2_t);
+SAME(board_types::nvmlMemory_v2_t, nvmlMemory_v2_t, used);
+SAME_SIZE(board_types::nvmlUtilization_t, nvmlUtilization_t);
+static_assert(board_types::NVML_ERROR_ARGUMENT_VERSION_MISMATCH == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
+#endif
