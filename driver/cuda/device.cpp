@@ -279,6 +279,14 @@ HEDDLE_API CUresult cuCtxGetSharedMemConfig(int* config) {
 }
 HEDDLE_API CUresult cuCtxSetSharedMemConfig(int) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuCtxResetPersistingL2Cache() { return CUDA_SUCCESS; }
+/// For libnvidia-ml.so.1 beside this library.
+HEDDLE_API CUresult heddle_board_state(BoardState* state, CUdevice device) {
+    HEDDLE_CALL;
+    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    const Received received = Client::get().ask(Call::board, Writer().put(static_cast<std::uint32_t>(device)));
+    *state = received.reader().get<BoardState>();
+    return received.status;
+}
 HEDDLE_API CUresult cuProfilerStart() {
     HEDDLE_CALL;
     return Client::get().tell(Call::profiler, Writer().put(std::uint32_t{1}));

@@ -4,78 +4,82 @@
 #include <cstring>
 
 #include "driver/cuda/state.h"
+#include "driver/protocol/errors.h"
 
 using namespace heddle::driver;
 
 namespace {
 
-struct ErrorText {
-    CUresult code;
-    const char *name, *text;
-};
-constexpr ErrorText kErrors[] = {
-    {0, "CUDA_SUCCESS", "no error"},
-    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
-    {218, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
-    {301, "CUDA_ERROR_FILE_NOT_FOUND", "file not found"},
-    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {401, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
-    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
-    {710, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
-    {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
-    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "too many blocks in cooperative launch"},
-    {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
-    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
-    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
-    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
-};
-
-const ErrorText* error_of(CUresult code) {
-    for (const ErrorText& error : kErrors)
-        if (error.code == code) return &error;
-    return nullptr;
+/// The driver's entry of a code; nullptr: it has none.
+const ErrorText* driver_error(CUresult code) {
+    const ErrorText* const found = find_error(code);
+    return found == nullptr || found->driver == nullptr ? nullptr : found;
 }
 
 }  // namespace
 
 HEDDLE_API CUresult cuGetErrorString(CUresult error, const char** text) {
-    const ErrorText* const found = error_of(error);
+    const ErrorText* const found = driver_error(error);
     *text = found == nullptr ? nullptr : found->text;
     return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 HEDDLE_API CUresult cuGetErrorName(CUresult error, const char** name) {
-    const ErrorText* const found = error_of(error);
-    *name = found == nullptr ? nullptr : found->name;
+    const ErrorText* const found = driver_error(error);
+    *name = found == nullptr ? nullptr : found->driver;
     return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 namespace heddle::driver {
 
-// The newest version of a function goes by its plain name.
-void* find_entry(const char* name) {
+namespace {
+
+/// Since which version of CUDA a newer form of a function is meant by its plain name.
+struct Since {
+    const char *name, *suffix;
+    int version;
+};
+constexpr Since kSince[] = {
+    {"cuCtxCreate", "_v3", 11040}, {"cuCtxCreate", "_v4", 12050}, {"cuCtxGetDevice", "_v2", 13000}, {"cuCtxSynchronize", "_v2", 13000},
+    {"cuDeviceGetUuid", "_v2", 11040}, {"cuDevicePrimaryCtxRelease", "_v2", 11000}, {"cuDevicePrimaryCtxReset", "_v2", 11000},
+    {"cuDevicePrimaryCtxSetFlags", "_v2", 11000}, {"cuEventElapsedTime", "_v2", 12080}, {"cuGetProcAddress", "_v2", 12000},
+    {"cuGraphAddDependencies", "_v2", 12030}, {"cuGraphAddKernelNode", "_v2", 12000}, {"cuGraphAddNode", "_v2", 12030},
+    {"cuGraphExecKernelNodeSetParams", "_v2", 12000}, {"cuGraphExecUpdate", "_v2", 12000}, {"cuGraphGetEdges", "_v2", 12030},
+    {"cuGraphKernelNodeGetParams", "_v2", 12000}, {"cuGraphKernelNodeSetParams", "_v2", 12000},
+    {"cuGraphNodeGetDependencies", "_v2", 12030}, {"cuGraphNodeGetDependentNodes", "_v2", 12030}, {"cuGraphRemoveDependencies", "_v2", 12030},
+    {"cuIpcOpenMemHandle", "_v2", 11000}, {"cuMemAdvise", "_v2", 12020}, {"cuMemPrefetchAsync", "_v2", 12020}, {"cuMemcpy3DBatchAsync", "_v2", 13000},
+    {"cuMemcpyBatchAsync", "_v2", 13000}, {"cuStreamBatchMemOp", "_v2", 11070}, {"cuStreamGetCaptureInfo", "_v2", 11030},
+    {"cuStreamGetCaptureInfo", "_v3", 12030}, {"cuStreamGetCtx", "_v2", 12050}, {"cuStreamUpdateCaptureDependencies", "_v2", 12030},
+    {"cuStreamWaitValue32", "_v2", 11070}, {"cuStreamWaitValue64", "_v2", 11070}, {"cuStreamWriteValue32", "_v2", 11070},
+    {"cuStreamWriteValue64", "_v2", 11070},
+};
+
+bool is_too_new(std::string_view name, std::string_view suffix, int version) {
+    for (const Since& since : kSince)
+        if (name == since.name && suffix == since.suffix) return version < since.version;
+    return false;
+}
+
+}  // namespace
+
+void* find_entry(const char* name, int version, bool per_thread) {
     Dl_info self{};
     if (dladdr(reinterpret_cast<void*>(&find_entry), &self) == 0) return nullptr;
     static void* const library = dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD);
-    for (const char* const version : {"_v4", "_v3", "_v2", ""})
-        if (void* const found = dlsym(library, (std::string(name) + version).c_str())) return found;
+    for (const char* const suffix : {"_v4", "_v3", "_v2", ""}) {
+        if (is_too_new(name, suffix, version)) continue;
+        for (const char* const stream : {"_ptsz", "_ptds", ""}) {
+            if (*stream != '\0' && !per_thread) continue;
+            if (void* const found = dlsym(library, (std::string(name) + suffix + stream).c_str())) return found;
+        }
+    }
     return nullptr;
 }
 
 }  // namespace heddle::driver
 
-HEDDLE_API CUresult cuGetProcAddress_v2(const char* name, void** entry, int, std::uint64_t, int* found) {
-    *entry = find_entry(name);
+HEDDLE_API CUresult cuGetProcAddress_v2(const char* name, void** entry, int version, std::uint64_t flags, int* found) {
+    if (name == nullptr || entry == nullptr || flags > 2) return CUDA_ERROR_INVALID_VALUE;
+    *entry = find_entry(name, version, flags == 2);
     if (found != nullptr) *found = *entry == nullptr ? 1 : 0;
     return *entry == nullptr ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cuda/state.h"
 
 using namespace heddle::driver;
@@ -279,10 +280,10 @@ HEDDLE_FILLS(8, unsigned char)
 HEDDLE_FILLS(16, unsigned short)
 HEDDLE_FILLS(32, unsigned)
 
-HEDDLE_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr, std::size_t, std::uint64_t, unsigned, CUstream) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr, std::size_t, CUmemLocation, unsigned, CUstream) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuMemPrefetchAsync(CUdeviceptr, std::size_t, CUdevice, CUstream) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuMemAdvise(CUdeviceptr, std::size_t, int, CUdevice) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuMemAdvise_v2(CUdeviceptr, std::size_t, int, std::uint64_t) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuMemAdvise_v2(CUdeviceptr, std::size_t, int, CUmemLocation) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuPointerSetAttribute(const void*, int, CUdeviceptr) { return CUDA_SUCCESS; }
 HEDDLE_API CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr address) {
     HEDDLE_CALL;
@@ -332,3 +333,35 @@ HEDDLE_API CUresult cuTensorMapEncodeTiled(void* map, unsigned type, unsigned ra
     if (received.status == CUDA_SUCCESS) std::memcpy(map, received.content.data(), 128);
     return received.status;
 }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cuMemAllocAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemAllocFromPoolAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemFreeAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemPrefetchAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemPrefetchAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpy, _ptds)
+HEDDLE_PER_THREAD(cuMemcpy2DAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpy2DUnaligned_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpy2D_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyDtoDAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyDtoD_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyDtoHAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyDtoH_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyHtoDAsync_v2, _ptsz)
+HEDDLE_PER_THREAD(cuMemcpyHtoD_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyPeer, _ptds)
+HEDDLE_PER_THREAD(cuMemcpyPeerAsync, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD16Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD16_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD2D16Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD2D16_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD2D32Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD2D32_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD2D8Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD2D8_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD32Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD32_v2, _ptds)
+HEDDLE_PER_THREAD(cuMemsetD8Async, _ptsz)
+HEDDLE_PER_THREAD(cuMemsetD8_v2, _ptds)

@@ -114,7 +114,7 @@ CUdevice current_device();
 /// CUDA_SUCCESS when the virtual GPU is there and initialised.
 CUresult ready();
 
-/// nullptr and the names of the default streams are one stream.
+/// A stream of the program's, the legacy default stream (nullptr, 1), or that of the thread (2, and nullptr in functions of per_thread.h).
 Stream& stream_of(CUstream stream);
 /// Does the work now, or puts it into the graph that the stream is being captured into.
 CUresult submit(CUstream stream, unsigned type, Work work);
@@ -145,6 +145,7 @@ CUresult missing(const char* name);
 /// A line on standard error, once for each text.
 void complain(const std::string& text);
 CUresult device_attribute(int* value, int attribute, CUdevice device);
-void* find_entry(const char* name);
+/// The function of this library that a name means to a program of a version of CUDA (12080: 12.8); nullptr: none. `per_thread`: with the default stream of the thread.
+void* find_entry(const char* name, int version, bool per_thread);
 
 }  // namespace heddle::driver

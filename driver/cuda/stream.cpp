@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/cuda/per_thread.h"
 #include "driver/cuda/state.h"
 
 using namespace heddle::driver;
@@ -21,8 +22,26 @@ std::uint32_t numbered(std::uint32_t number) {
 
 }  // namespace
 
+namespace {
+
+std::uint32_t next_number = 2;
+/// What the null stream means in this thread: its own default stream, or the legacy one.
+thread_local bool null_is_own = false;
+
+/// The default stream of this thread, on the current device.
+Stream& stream_of_thread() {
+    thread_local auto* const own = new std::map<CUdevice, Stream>;  // programs call until their very end
+    Stream& chosen = (*own)[current_device()];
+    if (chosen.number == 0) chosen.number = numbered(next_number++);
+    return chosen;
+}
+
+}  // namespace
+
 Stream& stream_of(CUstream stream) {
-    if (reinterpret_cast<std::uintptr_t>(stream) > 2) return *stream;
+    const auto name = reinterpret_cast<std::uintptr_t>(stream);
+    if (name > 2) return *stream;
+    if (name == 2 || (name == 0 && null_is_own)) return stream_of_thread();
     static auto* const defaults = new std::map<CUdevice, Stream>;
     Stream& chosen = (*defaults)[current_device()];
     chosen.number = numbered(0);
@@ -57,7 +76,6 @@ Work work_of(CUfunction function, const Shape& shape, std::vector<std::uint8_t> 
     };
 }
 
-std::uint32_t next_number = 2;
 /// Launches since the last answer: errors of a launch come with the next call that waits, at the latest after so many.
 unsigned launched = 0;
 
@@ -96,6 +114,12 @@ CUresult launch(CUfunction function, const Shape& shape, void** given, void** ex
 }
 
 }  // namespace heddle::driver
+
+extern "C" int heddle_default_stream(int per_thread) {
+    const bool before = null_is_own;
+    null_is_own = per_thread != 0;
+    return before;
+}
 
 HEDDLE_API CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
     HEDDLE_CALL;
@@ -395,3 +419,31 @@ HEDDLE_API CUresult cuGraphLaunch(GraphExec* executable, CUstream stream) {
         if (const CUresult status = submit(stream, 0, work); status != CUDA_SUCCESS) return status;
     return CUDA_SUCCESS;
 }
+
+// Also for the default streams of threads.
+HEDDLE_PER_THREAD(cuEventRecord, _ptsz)
+HEDDLE_PER_THREAD(cuEventRecordWithFlags, _ptsz)
+HEDDLE_PER_THREAD(cuGraphInstantiateWithParams, _ptsz)
+HEDDLE_PER_THREAD(cuGraphLaunch, _ptsz)
+HEDDLE_PER_THREAD(cuGraphUpload, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchCooperativeKernel, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchHostFunc, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchKernel, _ptsz)
+HEDDLE_PER_THREAD(cuLaunchKernelEx, _ptsz)
+HEDDLE_PER_THREAD(cuStreamAddCallback, _ptsz)
+HEDDLE_PER_THREAD(cuStreamAttachMemAsync, _ptsz)
+HEDDLE_PER_THREAD(cuStreamBeginCapture_v2, _ptsz)
+HEDDLE_PER_THREAD(cuStreamCopyAttributes, _ptsz)
+HEDDLE_PER_THREAD(cuStreamEndCapture, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetAttribute, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetCaptureInfo_v2, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetCtx, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetDevice, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetFlags, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetId, _ptsz)
+HEDDLE_PER_THREAD(cuStreamGetPriority, _ptsz)
+HEDDLE_PER_THREAD(cuStreamIsCapturing, _ptsz)
+HEDDLE_PER_THREAD(cuStreamQuery, _ptsz)
+HEDDLE_PER_THREAD(cuStreamSetAttribute, _ptsz)
+HEDDLE_PER_THREAD(cuStreamSynchronize, _ptsz)
+HEDDLE_PER_THREAD(cuStreamWaitEvent, _ptsz)

@@ -31,6 +31,11 @@ struct CUuuid {
     char bytes[16];
 };
 
+/// Where memory is: type 1: the device of that number; 2: the host; 3, 4: a node of the host.
+struct CUmemLocation {
+    int type, id;
+};
+
 /// CUDA_MEMCPY2D and CUDA_MEMCPY3D; memory types: 1 host, 2 device, 3 array, 4 unified.
 struct CUDA_MEMCPY2D {
     std::size_t srcXInBytes, srcY;

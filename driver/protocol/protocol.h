@@ -72,6 +72,7 @@ enum class Call : std::uint32_t {
     set_limit,       ///< sends CUlimit, value
     profiler,        ///< sends 1: start, 0: stop
     missing,         ///< sends the name of a function that is not there
+    board,           ///< device -> BoardState
 };
 
 /// The number of a stream begins with that of its device. The rest is 0 of the default stream, which all others but non-blocking ones wait for.
@@ -97,6 +98,13 @@ struct DeviceDescription {
     std::uint32_t clock_khz, memory_clock_khz, memory_bus_bits;
     std::uint64_t memory_bytes, l2_bytes;
     std::uint32_t shared_per_sm, shared_per_block, shared_per_block_opt_in, shared_reserved;
+};
+
+/// What a monitor reads of a board, over everything that was simulated so far.
+struct BoardState {
+    std::uint64_t memory_bytes, free_bytes;
+    std::uint32_t power_limit_mw, power_mw;  ///< the mean of all simulated time; without any, that of an idle board
+    std::uint32_t busy_percent, memory_percent;  ///< of simulated time: in which a kernel ran; of the peak of the memory's bandwidth
 };
 
 struct FunctionDescription {

@@ -191,6 +191,9 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
                 case Call::profiler:
                     profiling_ = content.get<std::uint32_t>() != 0;
                     break;
+                case Call::board:
+                    board(content, answer);
+                    break;
                 case Call::missing: {
                     const std::string name(content.get_text());
                     missing_.insert(name);

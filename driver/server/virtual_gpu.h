@@ -85,6 +85,7 @@ class VirtualGpu {
     void occupancy(Reader& content, Answer& answer);
     void tensor_map(Reader& content, Answer& answer);
     void elapsed(Reader& content, Answer& answer);
+    void board(Reader& content, Answer& answer);
     DeviceTimeline& timeline(std::uint32_t stream);
     void wait(std::uint32_t stream, std::uint32_t event);
     Function& function_of(std::uint32_t number);

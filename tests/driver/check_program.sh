@@ -21,6 +21,9 @@ run() {
     "$heddle" run --hardware h100-sxm "${@:2}" >out 2>err || code=$?
     [ "$code" -eq "$1" ] || fail "exit code $code instead of $1"
 }
+# link_12 OBJECT PROGRAM: with the runtime of CUDA 12.
+libraries=$(dirname "$(readlink -f "$heddle")")/../../driver/lib
+link_12() { c++ "$1" "$libraries/libcudart.so.12" -Wl,-rpath-link,"$libraries" -o "$2"; }
 says() { grep -q -- "$2" "$1" || fail "$1 does not say: $2"; }
 
 case $name in
@@ -78,6 +81,30 @@ peers)
     build peers
     run 0 --devices 4 --time none -- ./peers
     says out "4 devices"
+    ;;
+per_thread)
+    build per_thread shared -arch=sm_90 --default-stream per-thread
+    run 0 --no-out -- ./per_thread
+    says out "threads: right"
+    ;;
+runtime_12)
+    cc -c "$programs/runtime_12.c" -o runtime_12.o
+    link_12 runtime_12.o runtime_12
+    run 0 --time none --no-out -- ./runtime_12
+    says out "runtime 12: right"
+    ;;
+compiled_for_12)
+    build vector_add shared -arch=sm_90 -c
+    mv vector_add vector_add.o
+    link_12 vector_add.o vector_add
+    run 0 --no-out -- ./vector_add 5000
+    says out "sums: right"
+    ;;
+monitor)
+    cc "$programs/monitor.c" -o monitor -ldl
+    run 0 --devices 2 --time none --no-out -- ./monitor
+    says out "monitor: right"
+    says err "nvmlDeviceGetFanSpeed is not there yet"
     ;;
 fork)
     build vector_add

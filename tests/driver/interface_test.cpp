@@ -11,8 +11,10 @@ namespace driver_types {
 namespace runtime_types {
 // NOLINTNEXTLINE: in place of what the header declares
 #define CUlaunchAttribute OurLaunchAttribute
+#define cudaMemLocation OurMemLocation
 #include "driver/cudart/types.h"
 #undef CUlaunchAttribute
+#undef cudaMemLocation
 }
 
 #define SAME_SIZE(OURS, THEIRS) static_assert(sizeof(OURS) == sizeof(THEIRS), #THEIRS)
@@ -20,6 +22,7 @@ namespace runtime_types {
 
 SAME_SIZE(driver_types::CUDA_MEMCPY2D, CUDA_MEMCPY2D);
 SAME(driver_types::CUDA_MEMCPY2D, CUDA_MEMCPY2D, dstPitch);
+SAME_SIZE(driver_types::CUmemLocation, CUmemLocation);
 SAME_SIZE(driver_types::CUlaunchConfig, CUlaunchConfig);
 SAME(driver_types::CUlaunchConfig, CUlaunchConfig, numAttrs);
 SAME_SIZE(driver_types::CUlaunchAttribute, CUlaunchAttribute);
@@ -36,6 +39,10 @@ SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, multiProcessorCount);
 SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, sharedMemPerMultiprocessor);
 SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, reservedSharedMemPerBlock);
 SAME(runtime_types::cudaDeviceProp, cudaDeviceProp, clusterLaunch);
+// The layout of CUDA 12, by the figures that its users have published: no header of 12 is here.
+static_assert(sizeof(runtime_types::cudaDeviceProp12) == 1032);
+static_assert(offsetof(runtime_types::cudaDeviceProp12, major) == 360);
+static_assert(offsetof(runtime_types::cudaDeviceProp12, multiProcessorCount) == 388);
 SAME_SIZE(runtime_types::cudaFuncAttributes, cudaFuncAttributes);
 SAME(runtime_types::cudaFuncAttributes, cudaFuncAttributes, requiredClusterDepth);
 SAME_SIZE(runtime_types::cudaPointerAttributes, cudaPointerAttributes);
