@@ -72,6 +72,9 @@ enum class Call : std::uint32_t {
     set_limit,       ///< sends CUlimit, value
     profiler,        ///< sends 1: start, 0: stop
     missing,         ///< sends the name of a function that is not there
+    create_texture,  ///< ImageDescription, TextureDescription -> object
+    create_surface,  ///< ImageDescription -> object
+    destroy_texture, ///< sends a texture or surface object
     board,           ///< device -> BoardState
 };
 
@@ -137,6 +140,19 @@ struct CopyRequest {
 struct FillRequest {
     std::uint64_t to, pitch, width, height;  ///< width in elements
     std::uint32_t value, element_bytes, stream;
+};
+
+/// Texels in device memory, as isa/ptx/texture.h describes them.
+struct ImageDescription {
+    std::uint64_t address, pitch, plane_pitch;
+    std::uint32_t format;  ///< CUarray_format
+    std::uint32_t channels, dimensions, layered, cube, linear, width, height, planes;
+};
+
+struct TextureDescription {
+    std::uint32_t address_modes[3];  ///< CUaddress_mode
+    std::uint32_t filters, normalized, integers, srgb;
+    float border[4];
 };
 
 /// Bytes of a message, one value after the other.
