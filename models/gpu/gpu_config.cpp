@@ -108,7 +108,7 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("load_store.wavefront_bytes", c.load_store.wavefront_bytes, per_cycle, 32, 1024,
              "Bytes per cycle between registers and L1 or shared memory.");
 
-    list.add("texture.quads_per_cycle", c.texture.quads_per_cycle, Quantity::per_cycle, 0.25, 64,
+    list.add("texture.quads_per_cycle", c.texture.quads_per_cycle, count, 0.25, 64,
              "Lanes of texture instructions that an SM serves, of up to four texels each.");
 
     list.add("cluster.size", c.cluster.size, count, 0, 16,
