@@ -80,6 +80,22 @@ CUresult device_attribute(int* value, int attribute, CUdevice device) {
         case 111: *value = static_cast<int>(d.shared_reserved); break;
         // What there is: asynchronous copies, mapped and managed memory, unified addresses, concurrent kernels, priorities, cooperative launches, pools.
         case 15: case 19: case 31: case 41: case 78: case 79: case 80: case 83: case 89: case 90: case 91: case 95: case 99: case 101: case 115: *value = 1; break;
+        // Textures and surfaces: CUDA C++ Programming Guide, technical specifications per compute capability.
+        case 21: case 22: *value = 131072; break;
+        case 23: *value = 65536; break;
+        case 24: case 25: case 26: *value = 16384; break;
+        case 27: case 28: case 42: case 45: case 46: case 52: case 53: *value = 32768; break;
+        case 29: case 43: *value = 2048; break;
+        case 54: case 68: *value = 2046; break;
+        case 55: case 61: case 63: case 64: case 66: case 67: *value = 32768; break;
+        case 56: *value = 131072; break;
+        case 57: *value = 65536; break;
+        case 58: case 59: case 60: *value = 16384; break;
+        case 62: case 65: *value = 2048; break;
+        case 69: *value = 1 << 28; break;
+        case 70: *value = 131072; break;
+        case 71: *value = 65000; break;
+        case 72: *value = 2097120; break;
         case 120: case 127: *value = capability >= 90 ? 1 : 0; break;
         case 130: case 131: case 134: *value = -1; break;
         default: *value = 0; break;

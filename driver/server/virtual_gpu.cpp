@@ -48,7 +48,9 @@ std::string readable_name(const std::string& symbol) {
 }
 
 /// The function alone: without parameters, arguments of templates and namespaces.
-std::string short_name(const std::string& name) {
+std::string short_name(std::string name) {
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    for (std::size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) name.erase(at, kAnonymous.size());
     std::string text;
     unsigned depth = 0;
     for (const char c : name) {
