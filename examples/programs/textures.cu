@@ -32,6 +32,23 @@ __global__ void read_bytes(cudaTextureObject_t texture, float4* out, int width, 
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
     if (x < width && y < height) out[y * width + x] = tex2D<float4>(texture, x + 0.5f, y + 0.5f);
 }
+__global__ void read_1d(cudaTextureObject_t texture, const Point* points, float* out, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] = tex1D<float>(texture, points[i].x);
+}
+__global__ void read_cube(cudaTextureObject_t texture, const Point* points, float* out, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] = texCubemap<float>(texture, points[i].x, points[i].y, points[i].z);
+}
+/// Other ways to the texel (x, y): level 0, no gradient, and the corner of four.
+__global__ void read_otherwise(cudaTextureObject_t texture, const Point* points, float* out, int count) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    const float x = points[i].x, y = points[i].y;
+    const float level = tex2DLod<float>(texture, x, y, 0), gradient = tex2DGrad<float>(texture, x, y, make_float2(0, 0), make_float2(0, 0));
+    const float4 four = tex2Dgather<float4>(texture, x + 0.25f, y + 0.25f);
+    out[i] = level == gradient && level == four.w ? level : -1;
+}
 /// out = in turned by 90 degrees, with another number added.
 __global__ void turn(cudaSurfaceObject_t in, cudaSurfaceObject_t out, int width, int height) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
@@ -291,6 +308,90 @@ void bytes() {
     CHECK(cudaFree(out));
 }
 
+void other_shapes() {
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    std::vector<float> line(300), image(6 * 16 * 16);
+    for (float& value : line) value = random_float(0, 1);
+    for (float& value : image) value = random_float(0, 1);
+    cudaArray_t array = nullptr, copy = nullptr;
+    CHECK(cudaMallocArray(&array, &format, line.size()));
+    CHECK(cudaMallocArray(&copy, &format, line.size()));
+    CHECK(cudaMemcpy2DToArray(array, 0, 0, line.data(), line.size() * sizeof(float), line.size() * sizeof(float), 1, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy2DArrayToArray(copy, 0, 0, array, 0, 0, line.size() * sizeof(float), 1));
+    const cudaTextureObject_t one = texture_of(resource_of(copy), cudaAddressModeClamp, cudaFilterModeLinear, cudaReadModeElementType, false);
+    std::vector<Point> points(500);
+    std::vector<float> expected;
+    const int row[3] = {300, 1, 1};
+    for (Point& point : points) {
+        point = {random_float(-10, 310), 0, 0};
+        const double u[3] = {point.x, 0, 0};
+        expected.push_back(filtered(line, row, u, 1, 0, cudaAddressModeClamp));
+    }
+    compare("1D", run(read_1d, one, points), expected);
+    CHECK(cudaDestroyTextureObject(one));
+    CHECK(cudaFreeArray(array));
+    CHECK(cudaFreeArray(copy));
+
+    // The middle of a texel of each face: +x, -x, +y, -y, +z, -z.
+    CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(16, 16, 6), cudaArrayCubemap));
+    cudaMemcpy3DParms whole = {};
+    whole.srcPtr = make_cudaPitchedPtr(image.data(), 16 * sizeof(float), 16, 16);
+    whole.dstArray = array;
+    whole.extent = make_cudaExtent(16, 16, 6);
+    whole.kind = cudaMemcpyHostToDevice;
+    CHECK(cudaMemcpy3D(&whole));
+    const cudaTextureObject_t cube = texture_of(resource_of(array), cudaAddressModeClamp, cudaFilterModePoint, cudaReadModeElementType, true);
+    points.clear();
+    expected.clear();
+    for (int face = 0; face < 6; ++face)
+        for (int t = 0; t < 16; ++t)
+            for (int s = 0; s < 16; ++s) {
+                const float a = (s + 0.5f) / 8 - 1, b = (t + 0.5f) / 8 - 1;
+                const Point directions[6] = {{1, -b, -a}, {-1, -b, a}, {a, 1, b}, {a, -1, -b}, {a, -b, 1}, {-a, -b, -1}};
+                points.push_back(directions[face]);
+                expected.push_back(image[(face * 16 + t) * 16 + s]);
+            }
+    compare("a cube", run(read_cube, cube, points), expected);
+    CHECK(cudaDestroyTextureObject(cube));
+    CHECK(cudaFreeArray(array));
+
+    CHECK(cudaMallocArray(&array, &format, 16, 96, cudaArrayTextureGather));
+    CHECK(cudaMemcpy2DToArray(array, 0, 0, image.data(), 16 * sizeof(float), 16 * sizeof(float), 96, cudaMemcpyHostToDevice));
+    const cudaTextureObject_t flat = texture_of(resource_of(array), cudaAddressModeClamp, cudaFilterModePoint, cudaReadModeElementType, false);
+    points.clear();
+    for (int y = 0; y < 96; ++y)
+        for (int x = 0; x < 16; ++x) points.push_back({x + 0.5f, y + 0.5f, 0});
+    compare("levels, gradients and gathers", run(read_otherwise, flat, points), image);
+    CHECK(cudaDestroyTextureObject(flat));
+    CHECK(cudaFreeArray(array));
+}
+
+/// What is wrong comes back as an error. The last one stays, as after any kernel that failed.
+void mistakes() {
+    const cudaChannelFormatDesc format = cudaCreateChannelDesc<int>(), three = cudaCreateChannelDesc(8, 8, 8, 0, cudaChannelFormatKindUnsigned);
+    cudaArray_t array = nullptr, none = nullptr;
+    CHECK(cudaMallocArray(&array, &format, 8, 8));
+    bool good = cudaMallocArray(&none, &three, 8, 8) != cudaSuccess;
+    int row[9] = {};
+    good = good && cudaMemcpy2DToArray(array, 0, 0, row, sizeof row, sizeof row, 1, cudaMemcpyHostToDevice) == cudaErrorInvalidValue;
+    const cudaResourceDesc resource = resource_of(array);
+    cudaTextureDesc description = {};
+    description.filterMode = cudaFilterModeLinear;
+    cudaTextureObject_t texture = 0;
+    cudaSurfaceObject_t surface = 0;
+    good = good && cudaCreateTextureObject(&texture, &resource, &description, nullptr) == cudaErrorInvalidValue;  // a filter of integers
+    good = good && cudaCreateSurfaceObject(&surface, &resource) == cudaErrorInvalidValue;                          // no flag for surfaces
+    description.filterMode = cudaFilterModePoint;
+    CHECK(cudaCreateTextureObject(&texture, &resource, &description, nullptr));
+    CHECK(cudaDestroyTextureObject(texture));
+    Point* const points = on_device(std::vector<Point>(1));
+    float* const out = on_device(std::vector<float>(1));
+    read_2d<<<1, 1>>>(texture, points, out, 1);
+    good = good && cudaDeviceSynchronize() != cudaSuccess;
+    std::printf("mistakes: %s\n", good ? "found" : "NOT FOUND");
+    wrong += !good;
+}
+
 void surfaces() {
     const int width = 40, height = 24;
     std::vector<int2> image(width * height);
@@ -330,5 +431,7 @@ int main() {
     linear_memory();
     bytes();
     surfaces();
+    other_shapes();
+    mistakes();
     return verdict(wrong == 0, "textures and surfaces");
 }
