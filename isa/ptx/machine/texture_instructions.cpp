@@ -28,6 +28,10 @@ TextureOperation operation_in(const DecodedInstruction& i) {
     return std::bit_cast<TextureOperation>(i.target);
 }
 
+std::uint64_t handle_of(const Warp::State& warp, const DecodedInstruction& i, unsigned slot, unsigned lane) {
+    return wide_lane(warp, i.operand[slot], lane) + static_cast<std::uint64_t>(i.offset);
+}
+
 Coordinates coordinates_of(const Warp::State& warp, const DecodedInstruction& i, unsigned slot, unsigned lane, const TextureOperation& op) {
     const unsigned given = op.dimensions + op.layered + op.cube;
     Coordinates at{};
@@ -172,7 +176,7 @@ void fetch_texels(Warp::State& warp, const DecodedInstruction& i, std::uint32_t 
     texels.lanes.fill(0);
     access.texels = &texels;
     for_each_lane(mask, [&](unsigned lane) {
-        const Texture& texture = objects.texture(lane, wide_lane(warp, i.operand[1], lane));
+        const Texture& texture = objects.texture(lane, handle_of(warp, i, 1, lane));
         const TexelSample sample = sample_texels(texture, point_of(coordinates_of(warp, i, 2, lane, op), op), kGathers);
         access.bytes_per_lane = std::max(access.bytes_per_lane, static_cast<std::uint8_t>(texture.image.texel_bytes()));
         report_sample(sample, lane, texels, access);
@@ -205,7 +209,7 @@ void write_register(const Warp::State& warp, std::uint32_t row, unsigned lane, b
 /// Where a lane's access to a surface goes; the slot of the object is followed by that of the coordinates.
 SurfacePlace place_in_surface(Warp::State& warp, const DecodedInstruction& i, const TextureOperation& op, unsigned slot, unsigned lane, unsigned bytes,
                               Objects& objects, MemoryAccess& access) {
-    const std::uint64_t handle = wide_lane(warp, i.operand[slot], lane);
+    const std::uint64_t handle = handle_of(warp, i, slot, lane);
     const TexelImage& image = objects.surface(lane, handle);
     const Coordinates given = coordinates_of(warp, i, slot + 1, lane, op);
     std::array<std::int32_t, 3> at{};
@@ -392,7 +396,7 @@ void query_object(Warp::State& warp, const DecodedInstruction& i, std::uint32_t 
     const TextureOperation op = operation_in(i);
     const TextureTable* const table = warp.cta->launch.textures;
     for_each_lane(mask, [&](unsigned lane) {
-        const std::uint64_t handle = wide_lane(warp, i.operand[1], lane);
+        const std::uint64_t handle = handle_of(warp, i, 1, lane);
         const Texture* const texture = kSurface || table == nullptr ? nullptr : table->texture(handle);
         const TexelImage* const image = texture != nullptr ? &texture->image : kSurface && table != nullptr ? table->surface(handle) : nullptr;
         if (image == nullptr)
@@ -433,7 +437,7 @@ TextureOperation texture_operation(const Instruction& n, unsigned register_bits)
     const bool gives = n.opcode == Opcode::tex || n.opcode == Opcode::tld4 || n.opcode == Opcode::suld || n.opcode == Opcode::txq ||
                        n.opcode == Opcode::suq;
     const Operand& object = n.operands[gives ? 1 : 0];
-    if (object.base != Operand::Kind::reg || bits_of(object.type) != 64 || object.bits != 0)
+    if (object.base != Operand::Kind::reg || bits_of(object.type) != 64)
         throw Error("a texture or surface is named by a register of 64 bits that holds its object", {},
                     "references and samplers of their own are not supported: use texture and surface objects");
     TextureOperation op{};

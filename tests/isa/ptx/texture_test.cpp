@@ -499,6 +499,8 @@ TEST_CASE("What is wrong with a texture is said", "[ptx][texture]") {
     const auto run = [&](const std::string& line, std::uint64_t handle) { run_instruction(line, table, handle, device, {{0, 0, 0}}, {0}); };
     const std::string fetch = "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%h, {%x, %y}];";
     CHECK_NOTHROW(run(fetch, good));
+    CHECK_NOTHROW(run("tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%h+1, {%x, %y}];", good - 1));
+    CHECK_THROWS_WITH(run("tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%t, {%x, %y}];", good), Catch::Contains("a register of 64 bits that holds its object"));
     CHECK_THROWS_WITH(run(fetch, 0), Catch::Contains("there is no texture object 0x0") && Catch::Contains("test.ptx:"));
     CHECK_THROWS_WITH(run(fetch, surface), Catch::Contains("there is no texture object"));
     CHECK_THROWS_WITH(run("tex.1d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%h, {%x}];", good), Catch::Contains("this instruction is for .1d") && Catch::Contains("is .2d"));
