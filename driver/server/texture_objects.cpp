@@ -5,7 +5,7 @@
 namespace heddle::driver {
 namespace {
 
-ptx::TexelImage image_of(const ImageDescription& given) {
+ptx::TexelImage described_image(const ImageDescription& given) {
     ptx::TexelImage image;
     image.address = given.address;
     image.type = static_cast<ptx::TexelType>(given.format);
@@ -22,9 +22,9 @@ ptx::TexelImage image_of(const ImageDescription& given) {
     return image;
 }
 
-ptx::Texture texture_of(const ImageDescription& image, const TextureDescription& given) {
+ptx::Texture described_texture(const ImageDescription& image, const TextureDescription& given) {
     ptx::Texture texture;
-    texture.image = image_of(image);
+    texture.image = described_image(image);
     for (unsigned d = 0; d < 3; ++d) texture.address_modes[d] = static_cast<ptx::TextureAddressMode>(given.address_modes[d]);
     texture.filters = given.filters != 0;
     texture.normalized = given.normalized != 0;
@@ -39,10 +39,10 @@ ptx::Texture texture_of(const ImageDescription& image, const TextureDescription&
 void VirtualGpu::create_texture(Reader& content, bool surface, Answer& answer) {
     const auto image = content.get<ImageDescription>();
     try {
-        if (memory_.find(image.address, std::max<std::uint64_t>(1, image_of(image).bytes())) == nullptr)
+        if (memory_.find(image.address, std::max<std::uint64_t>(1, described_image(image).bytes())) == nullptr)
             throw Error("this is no texture: its texels lie outside of all allocations");
         const std::uint64_t object =
-            surface ? textures_.add_surface(image_of(image)) : textures_.add(texture_of(image, content.get<TextureDescription>()));
+            surface ? textures_.add_surface(described_image(image)) : textures_.add(described_texture(image, content.get<TextureDescription>()));
         answer.content.put(object);
     } catch (const Error& error) {
         answer.status = Status::invalid_value;

@@ -32,7 +32,7 @@ Status status_of(const std::string& problem) {
 }
 
 /// What CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT says: any allocation may be read through a texture.
-constexpr std::uint64_t kTextureAlignment = 512;
+constexpr std::uint64_t kAllocationAlignment = 512;
 
 ptx::Dim3 dimensions(const std::uint32_t (&size)[3]) {
     return {size[0], size[1], size[2]};
@@ -293,7 +293,7 @@ void VirtualGpu::allocate(Reader& content, Answer& answer) {
         return;
     }
     const std::uint64_t base =
-        memory_.allocate(fmt::format("{} {} of device {}", counts ? "allocation" : "host allocation", next_++, device), bytes, true, kTextureAlignment);
+        memory_.allocate(fmt::format("{} {} of device {}", counts ? "allocation" : "host allocation", next_++, device), bytes, true, kAllocationAlignment);
     if (counts) {
         used_bytes_ += bytes;
         allocated_[base] = bytes;

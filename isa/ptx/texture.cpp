@@ -22,7 +22,7 @@ struct AxisTexels {
     std::array<double, 2> weight{1, 0};
 };
 
-double limited(double x) {
+double within_reach(double x) {
     constexpr double kFar = 1u << 30;  // wider than any image
     return std::isnan(x) ? 0 : std::clamp(x, -kFar, kFar);
 }
@@ -42,18 +42,20 @@ std::int64_t bring_inside(std::int64_t index, std::int64_t size, TextureAddressM
     }
 }
 
-/// Weights are numbers of 9 bits, 8 of them behind the point, so that 1 is one of them. The guide does not say how the rest is rounded: here to
-/// the nearest.
-AxisTexels resolve_axis(double x, std::uint32_t size, TextureAddressMode mode, bool normalized, bool filters) {
+/// Weights are numbers of 9 bits, 8 of them behind the point, so that 1 is one of them. The guide does not
+/// say how the rest is rounded: here to the nearest.
+AxisTexels resolve_axis(double x, std::uint32_t size, TextureAddressMode mode, bool normalized,
+                        bool filters) {
     constexpr double kSteps = 256;
-    if (!normalized && (mode == TextureAddressMode::wrap || mode == TextureAddressMode::mirror)) mode = TextureAddressMode::clamp;
+    if (!normalized && (mode == TextureAddressMode::wrap || mode == TextureAddressMode::mirror))
+        mode = TextureAddressMode::clamp;
     if (normalized) {
         const double whole = std::floor(x), part = x - whole;
         if (mode == TextureAddressMode::wrap) x = part;
         if (mode == TextureAddressMode::mirror) x = std::fmod(whole, 2) == 0 ? part : 1 - part;
         x *= size;
     }
-    x = limited(x);
+    x = within_reach(x);
     AxisTexels texels;
     if (filters) {
         const double from_centre = x - 0.5, first = std::floor(from_centre);
@@ -131,8 +133,10 @@ float float_at(const Texture& texture, unsigned channel, const std::byte* bytes)
     const TexelType type = texture.image.type;
     if (type == TexelType::f32) return value_at<float>(bytes);
     if (type == TexelType::f16) return numerics::fp16_to_fp32(value_at<std::uint16_t>(bytes));
-    const double greatest = static_cast<double>((std::uint64_t{1} << (8 * bytes_of(type) - (is_signed(type) ? 1 : 0))) - 1);
-    const auto value = static_cast<float>(std::max(-1.0, static_cast<double>(integer_at(type, bytes)) / greatest));
+    const double greatest =
+        static_cast<double>((std::uint64_t{1} << (8 * bytes_of(type) - (is_signed(type) ? 1 : 0))) - 1);
+    const auto value =
+        static_cast<float>(std::max(-1.0, static_cast<double>(integer_at(type, bytes)) / greatest));
     return texture.srgb && channel < 3 ? linear_of_srgb(value) : value;
 }
 
@@ -186,48 +190,60 @@ std::string_view name_of(TexelType type) {
 }
 
 std::uint64_t TexelImage::bytes() const {
-    return (planes - std::uint64_t{1}) * plane_pitch + (height - std::uint64_t{1}) * pitch + std::uint64_t{width} * texel_bytes();
+    return (planes - std::uint64_t{1}) * plane_pitch + (height - std::uint64_t{1}) * pitch +
+           std::uint64_t{width} * texel_bytes();
 }
 
 std::string problem_of(const TexelImage& image) {
     constexpr std::uint64_t kWidestArray = 1u << 20, kWidestRow = 1u << 28;
-    if (bytes_of(image.type) == 0) return "there is no texel of format " + std::to_string(static_cast<unsigned>(image.type));
+    if (bytes_of(image.type) == 0)
+        return "there is no texel of format " + std::to_string(static_cast<unsigned>(image.type));
     if (image.channels != 1 && image.channels != 2 && image.channels != 4)
         return "a texel has 1, 2 or 4 channels, not " + std::to_string(image.channels);
-    if (image.dimensions < 1 || image.dimensions > 3) return "an image has 1 to 3 dimensions, not " + std::to_string(image.dimensions);
+    if (image.dimensions < 1 || image.dimensions > 3)
+        return "an image has 1 to 3 dimensions, not " + std::to_string(image.dimensions);
     if (image.width == 0 || image.height == 0 || image.planes == 0) return "an image has at least one texel";
-    if (image.width > (image.linear ? kWidestRow : kWidestArray) || image.height > kWidestArray || image.planes > kWidestArray)
-        return "the image is too large: " + std::to_string(image.width) + " x " + std::to_string(image.height) + " x " +
-               std::to_string(image.planes);
+    if (image.width > (image.linear ? kWidestRow : kWidestArray) || image.height > kWidestArray ||
+        image.planes > kWidestArray)
+        return "the image is too large: " + std::to_string(image.width) + " x " +
+               std::to_string(image.height) + " x " + std::to_string(image.planes);
     if (image.dimensions == 1 && image.height != 1) return "an image of one dimension has one row";
-    if (image.dimensions < 3 && !image.layered && !image.cube && image.planes != 1) return "only layers, faces and depth make planes";
-    if (image.cube && (image.dimensions != 2 || image.width != image.height || image.planes % 6 != 0 || (!image.layered && image.planes != 6)))
+    if (image.dimensions < 3 && !image.layered && !image.cube && image.planes != 1)
+        return "only layers, faces and depth make planes";
+    if (image.cube && (image.dimensions != 2 || image.width != image.height || image.planes % 6 != 0 ||
+                       (!image.layered && image.planes != 6)))
         return "a cube has six square faces for each layer";
     if (image.layered && image.dimensions == 3) return "layers have one or two dimensions";
-    if (image.address == 0 || image.address % image.texel_bytes() != 0) return "the texels do not begin at a multiple of their size";
+    if (image.address == 0 || image.address % image.texel_bytes() != 0)
+        return "the texels do not begin at a multiple of their size";
     if (image.pitch % image.texel_bytes() != 0 || image.plane_pitch % image.texel_bytes() != 0)
         return "rows and planes are no multiple of a texel apart";
-    if (image.height > 1 && image.pitch < std::uint64_t{image.width} * image.texel_bytes()) return "the pitch is smaller than a row";
+    if (image.height > 1 && image.pitch < std::uint64_t{image.width} * image.texel_bytes())
+        return "the pitch is smaller than a row";
     return "";
 }
 
 std::string problem_of(const Texture& texture) {
     if (std::string problem = problem_of(texture.image); !problem.empty()) return problem;
-    if (texture.filters && gives_integers(texture)) return "integers are not filtered: read them as normalised numbers";
-    if (texture.srgb && texture.image.type != TexelType::u8) return "sRGB has channels of 8 bits without a sign";
+    if (texture.filters && gives_integers(texture))
+        return "integers are not filtered: read them as normalised numbers";
+    if (texture.srgb && texture.image.type != TexelType::u8)
+        return "sRGB has channels of 8 bits without a sign";
     if (texture.srgb && texture.reads_integers) return "sRGB is read as normalised numbers";
     return "";
 }
 
 std::uint64_t TextureTable::add(const Texture& texture) {
-    if (const std::string problem = problem_of(texture); !problem.empty()) throw Error("this is no texture: " + problem);
+    if (const std::string problem = problem_of(texture); !problem.empty())
+        throw Error("this is no texture: " + problem);
     const std::uint64_t handle = kFirstHandle + next_++;
     objects_.emplace(handle, texture);
     return handle;
 }
 
 std::uint64_t TextureTable::add_surface(const TexelImage& image) {
-    if (const std::string problem = problem_of(image); !problem.empty()) throw Error("this is no surface: " + problem);
+    if (const std::string problem = problem_of(image); !problem.empty())
+        throw Error("this is no surface: " + problem);
     const std::uint64_t handle = kFirstHandle + next_++;
     objects_.emplace(handle, image);
     return handle;
@@ -269,7 +285,8 @@ TexelSample sample_texels(const Texture& texture, const TexturePoint& point, boo
     }
     const std::array<std::uint32_t, 3> sizes{image.width, image.height, image.planes};
     std::array<AxisTexels, 3> axes;
-    for (unsigned d = 0; d < image.dimensions; ++d) axes[d] = resolve_axis(at[d], sizes[d], modes[d], normalized, filters);
+    for (unsigned d = 0; d < image.dimensions; ++d)
+        axes[d] = resolve_axis(at[d], sizes[d], modes[d], normalized, filters);
     TexelSample sample;
     for (unsigned z = 0; z < axes[2].count; ++z)
         for (unsigned y = 0; y < axes[1].count; ++y)
@@ -277,7 +294,8 @@ TexelSample sample_texels(const Texture& texture, const TexturePoint& point, boo
                 TexelSample::Part& part = sample.parts[sample.count++];
                 part.border = axes[0].border[x] || axes[1].border[y] || axes[2].border[z];
                 part.weight = axes[0].weight[x] * axes[1].weight[y] * axes[2].weight[z];
-                part.address = image.address + (plane + static_cast<std::uint64_t>(axes[2].index[z])) * image.plane_pitch +
+                part.address = image.address +
+                               (plane + static_cast<std::uint64_t>(axes[2].index[z])) * image.plane_pitch +
                                static_cast<std::uint64_t>(axes[1].index[y]) * image.pitch +
                                static_cast<std::uint64_t>(axes[0].index[x]) * image.texel_bytes();
             }
@@ -305,16 +323,19 @@ std::array<std::uint32_t, 4> read_texel(const Texture& texture, const std::byte*
     return result;
 }
 
-SurfacePlace locate_in_surface(const TexelImage& image, std::array<std::int32_t, 3> at, unsigned bytes, SurfaceBoundary boundary) {
+SurfacePlace locate_in_surface(const TexelImage& image, std::array<std::int32_t, 3> at, unsigned bytes,
+                               SurfaceBoundary boundary) {
     const std::int64_t row = std::int64_t{image.width} * image.texel_bytes();
-    const std::array<std::int64_t, 3> most{std::max<std::int64_t>(0, row - bytes), std::int64_t{image.height} - 1, std::int64_t{image.planes} - 1};
+    const std::array<std::int64_t, 3> most{std::max<std::int64_t>(0, row - bytes),
+                                           std::int64_t{image.height} - 1, std::int64_t{image.planes} - 1};
     std::array<std::int64_t, 3> place{};
     for (unsigned d = 0; d < 3; ++d) {
         place[d] = std::clamp<std::int64_t>(at[d], 0, most[d]);
         if (place[d] != at[d] && boundary != SurfaceBoundary::clamp) return {false, 0};
     }
-    return {row >= std::int64_t{bytes}, image.address + static_cast<std::uint64_t>(place[2]) * image.plane_pitch +
-                      static_cast<std::uint64_t>(place[1]) * image.pitch + static_cast<std::uint64_t>(place[0])};
+    return {row >= std::int64_t{bytes},
+            image.address + static_cast<std::uint64_t>(place[2]) * image.plane_pitch +
+                static_cast<std::uint64_t>(place[1]) * image.pitch + static_cast<std::uint64_t>(place[0])};
 }
 
 }  // namespace heddle::ptx

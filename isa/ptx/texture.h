@@ -1,5 +1,6 @@
-// Textures and surfaces: what the object behind a handle says. Kernels read texels through tex and tld4, and read and write them through
-// suld, sust and sured. The rules are those of the CUDA C++ Programming Guide, appendix "Texture Fetching".
+// Textures and surfaces: what the object behind a handle says. Kernels read texels through tex and tld4, and
+// read and write them through suld, sust and sured. The rules are those of the CUDA C++ Programming Guide,
+// appendix "Texture Fetching".
 #pragma once
 
 #include <array>
@@ -13,14 +14,23 @@
 namespace heddle::ptx {
 
 /// What a channel of a texel is, by the numbers of CUarray_format.
-enum class TexelType : std::uint8_t { u8 = 1, u16 = 2, u32 = 3, s8 = 8, s16 = 9, s32 = 10, f16 = 16, f32 = 32 };
-unsigned bytes_of(TexelType type);     ///< of a channel; 0: there is no such type
-bool is_signed(TexelType type);        ///< s8, s16, s32
-bool is_float(TexelType type);         ///< f16, f32
+enum class TexelType : std::uint8_t {
+    u8 = 1,
+    u16 = 2,
+    u32 = 3,
+    s8 = 8,
+    s16 = 9,
+    s32 = 10,
+    f16 = 16,
+    f32 = 32
+};
+unsigned bytes_of(TexelType type);         ///< of a channel; 0: there is no such type
+bool is_signed(TexelType type);            ///< s8, s16, s32
+bool is_float(TexelType type);             ///< f16, f32
 std::string_view name_of(TexelType type);  ///< "u8"
 
-/// What a coordinate outside of the image leads to, by the numbers of CUaddress_mode. wrap and mirror hold for normalised coordinates and
-/// are clamp for others.
+/// What a coordinate outside of the image leads to, by the numbers of CUaddress_mode. wrap and mirror hold
+/// for normalised coordinates and are clamp for others.
 enum class TextureAddressMode : std::uint8_t { wrap, clamp, mirror, border };
 
 /// Texels in global memory: rows one after the other, and planes of rows.
@@ -30,8 +40,8 @@ struct TexelImage {
     unsigned channels = 1;    ///< 1, 2 or 4
     unsigned dimensions = 1;  ///< 1 to 3; 2 of the faces of a cube; layers do not count
     bool layered = false;     ///< planes are layers
-    bool cube = false;        ///< planes are faces: +x, -x, +y, -y, +z, -z, of each layer if it is layered, too
-    bool linear = false;      ///< one row of memory that is no array: fetched by index, unfiltered, and 0 outside
+    bool cube = false;    ///< planes are faces: +x, -x, +y, -y, +z, -z, of each layer if it is layered, too
+    bool linear = false;  ///< one row of memory that is no array: fetched by index, unfiltered, and 0 outside
     std::uint32_t width = 0, height = 1, planes = 1;  ///< in texels; planes: depth, layers, faces
     std::uint64_t pitch = 0, plane_pitch = 0;         ///< bytes from a row, and from a plane, to the next
 
@@ -41,10 +51,12 @@ struct TexelImage {
 
 struct Texture {
     TexelImage image;
-    std::array<TextureAddressMode, 3> address_modes{TextureAddressMode::clamp, TextureAddressMode::clamp, TextureAddressMode::clamp};
-    bool filters = false;     ///< linear interpolation between texels; else the nearest one
-    bool normalized = false;  ///< coordinates run from 0 to 1 in place of 0 to the size
-    bool reads_integers = false;  ///< channels of integers stay such; else those of 8 and 16 bits become numbers from 0 or -1 to 1
+    std::array<TextureAddressMode, 3> address_modes{TextureAddressMode::clamp, TextureAddressMode::clamp,
+                                                    TextureAddressMode::clamp};
+    bool filters = false;         ///< linear interpolation between texels; else the nearest one
+    bool normalized = false;      ///< coordinates run from 0 to 1 in place of 0 to the size
+    bool reads_integers = false;  ///< channels of integers stay such; else those of 8 and 16 bits become
+                                  ///< numbers from 0 or -1 to 1
     bool srgb = false;            ///< channels of u8 but the fourth hold sRGB and are made linear
     std::array<float, 4> border{};
 };
@@ -74,9 +86,9 @@ class TextureTable {
 
 /// Where a lane reads, in the units of the instruction.
 struct TexturePoint {
-    std::array<double, 3> at{};   ///< x, y, z
+    std::array<double, 3> at{};  ///< x, y, z
     std::uint32_t layer = 0;
-    bool by_index = false;        ///< coordinates are integers: texels, unfiltered and not normalised
+    bool by_index = false;  ///< coordinates are integers: texels, unfiltered and not normalised
 };
 
 /// The texels that a lane reads, and what each adds to the result. Those of a border lie in no memory.
@@ -91,12 +103,13 @@ struct TexelSample {
     std::array<Part, kMost> parts;
 };
 
-/// The texels of tex, by the texture's filter, or of tld4 (`gathers`): the four of a linear filter in two dimensions, in the order
-/// (0, 0), (1, 0), (0, 1), (1, 1) of x and y.
+/// The texels of tex, by the texture's filter, or of tld4 (`gathers`): the four of a linear filter in two
+/// dimensions, in the order (0, 0), (1, 0), (0, 1), (1, 1) of x and y.
 TexelSample sample_texels(const Texture& texture, const TexturePoint& point, bool gathers);
 
-/// The channels of a texel as a kernel gets them: bits of f32, or of s32 and u32 where the texture reads integers of those. Channels that
-/// the image has not are 0, the fourth 1. `bytes`: of the texel; nullptr: that of the border.
+/// The channels of a texel as a kernel gets them: bits of f32, or of s32 and u32 where the texture reads
+/// integers of those. Channels that the image has not are 0, the fourth 1. `bytes`: of the texel; nullptr:
+/// that of the border.
 std::array<std::uint32_t, 4> read_texel(const Texture& texture, const std::byte* bytes);
 
 /// Whether kernels get integers.
@@ -110,6 +123,7 @@ struct SurfacePlace {
     bool inside = true;
     std::uint64_t address = 0;
 };
-SurfacePlace locate_in_surface(const TexelImage& image, std::array<std::int32_t, 3> at, unsigned bytes, SurfaceBoundary boundary);
+SurfacePlace locate_in_surface(const TexelImage& image, std::array<std::int32_t, 3> at, unsigned bytes,
+                               SurfaceBoundary boundary);
 
 }  // namespace heddle::ptx

@@ -15,9 +15,9 @@
 namespace heddle::ptx {
 namespace {
 
-using Coordinates = std::array<std::uint32_t, 4>;
+using TexelCoordinates = std::array<std::uint32_t, 4>;
 
-enum Reduction : std::uint32_t { kAdd, kMinimum, kMaximum, kAnd, kOr };
+enum SurfaceReduction : std::uint32_t { kReduceAdd, kReduceMinimum, kReduceMaximum, kReduceAnd, kReduceOr };
 
 /// "2d", "a2d", "acube"
 std::string name_of_shape(unsigned dimensions, bool layered, bool cube) {
@@ -32,10 +32,12 @@ std::uint64_t handle_of(const Warp::State& warp, const DecodedInstruction& i, un
     return wide_lane(warp, i.operand[slot], lane) + static_cast<std::uint64_t>(i.offset);
 }
 
-Coordinates coordinates_of(const Warp::State& warp, const DecodedInstruction& i, unsigned slot, unsigned lane, const TextureOperation& op) {
+TexelCoordinates coordinates_of(const Warp::State& warp, const DecodedInstruction& i, unsigned slot,
+                                unsigned lane, const TextureOperation& op) {
     const unsigned given = op.dimensions + op.layered + op.cube;
-    Coordinates at{};
-    for (unsigned c = 0; c < std::min(given, 4u); ++c) at[c] = narrow_lane(warp, warp.elements[i.operand[slot] + c], lane);
+    TexelCoordinates at{};
+    for (unsigned c = 0; c < std::min(given, 4u); ++c)
+        at[c] = narrow_lane(warp, warp.elements[i.operand[slot] + c], lane);
     return at;
 }
 
@@ -71,16 +73,22 @@ class Objects {
     void take(unsigned lane, std::uint64_t handle, const TexelImage& image, const std::string& kind) {
         // Surfaces of cubes are layers to the instructions.
         const bool faces_as_layers = kind == "surface" && image.cube;
-        const bool fits = op_.dimensions == image.dimensions && (op_.layered != 0) == (image.layered || faces_as_layers) &&
+        const bool fits = op_.dimensions == image.dimensions &&
+                          (op_.layered != 0) == (image.layered || faces_as_layers) &&
                           (op_.cube != 0) == (image.cube && !faces_as_layers);
         if (!fits)
             fail_running(warp_, lane,
-                         "this instruction is for ." + name_of_shape(op_.dimensions, op_.layered, op_.cube) + ", " + kind + " object " +
-                             hexadecimal(handle) + " is ." + name_of_shape(image.dimensions, image.layered, image.cube),
+                         "this instruction is for ." + name_of_shape(op_.dimensions, op_.layered, op_.cube) +
+                             ", " + kind + " object " + hexadecimal(handle) + " is ." +
+                             name_of_shape(image.dimensions, image.layered, image.cube),
                          "use the function for the shape of the " + kind);
-        allocation_ = warp_.cta->launch.memory == nullptr ? nullptr : warp_.cta->launch.memory->find(image.address, image.bytes());
+        allocation_ = warp_.cta->launch.memory == nullptr
+                          ? nullptr
+                          : warp_.cta->launch.memory->find(image.address, image.bytes());
         if (allocation_ == nullptr)
-            fail_running(warp_, lane, "the texels of " + kind + " object " + hexadecimal(handle) + " lie outside of all allocations",
+            fail_running(warp_, lane,
+                         "the texels of " + kind + " object " + hexadecimal(handle) +
+                             " lie outside of all allocations",
                          "free the memory of a " + kind + " after its last use");
         handle_ = handle;
     }
@@ -121,7 +129,8 @@ void report_sample(const TexelSample& sample, unsigned lane, TexelAddresses& tex
 using Channels = std::array<std::uint32_t, 4>;
 
 /// The sums in double precision, rounded once.
-Channels filter_sample(const Texture& texture, const TexelSample& sample, const std::array<Channels, TexelSample::kMost>& texels) {
+Channels filter_sample(const Texture& texture, const TexelSample& sample,
+                       const std::array<Channels, TexelSample::kMost>& texels) {
     if (sample.count == 1) return texels[0];
     Channels result{};
     for (unsigned channel = 0; channel < 4; ++channel) {
@@ -131,7 +140,8 @@ Channels filter_sample(const Texture& texture, const TexelSample& sample, const 
         result[channel] = std::bit_cast<std::uint32_t>(static_cast<float>(sum));
     }
     // A channel that is not there is no sum.
-    for (unsigned channel = texture.image.channels; channel < 4; ++channel) result[channel] = texels[0][channel];
+    for (unsigned channel = texture.image.channels; channel < 4; ++channel)
+        result[channel] = texels[0][channel];
     return result;
 }
 
@@ -140,28 +150,32 @@ Channels gather_sample(unsigned component, const std::array<Channels, TexelSampl
     return {texels[2][component], texels[3][component], texels[1][component], texels[0][component]};
 }
 
-std::uint16_t half_of(std::uint32_t single) {
+std::uint16_t half_bits_of(std::uint32_t single) {
     return numerics::fp32_to_fp16(std::bit_cast<float>(single));
 }
 
-void write_channels(Warp::State& warp, const DecodedInstruction& i, const TextureOperation& op, unsigned lane, const Channels& value) {
+void write_channels(Warp::State& warp, const DecodedInstruction& i, const TextureOperation& op, unsigned lane,
+                    const Channels& value) {
     const std::uint32_t* const rows = warp.elements + i.operand[0];
     if (op.half_pairs != 0) {
         for (unsigned c = 0; c < 2; ++c)
-            narrow_lane(warp, rows[c], lane) = half_of(value[2 * c]) | static_cast<std::uint32_t>(half_of(value[2 * c + 1])) << 16;
+            narrow_lane(warp, rows[c], lane) =
+                half_bits_of(value[2 * c]) | static_cast<std::uint32_t>(half_bits_of(value[2 * c + 1])) << 16;
         return;
     }
-    for (unsigned c = 0; c < 4; ++c) narrow_lane(warp, rows[c], lane) = op.halves != 0 ? half_of(value[c]) : value[c];
+    for (unsigned c = 0; c < 4; ++c)
+        narrow_lane(warp, rows[c], lane) = op.halves != 0 ? half_bits_of(value[c]) : value[c];
 }
 
-TexturePoint point_of(const Coordinates& at, const TextureOperation& op) {
+TexturePoint point_of(const TexelCoordinates& at, const TextureOperation& op) {
     TexturePoint point;
     point.by_index = op.by_index != 0;
     if (op.layered != 0) point.layer = at[0];
     const unsigned numbers = op.dimensions + op.cube;
     for (unsigned d = 0; d < numbers; ++d) {
         const std::uint32_t bits = at[d + op.layered];
-        point.at[d] = point.by_index ? static_cast<double>(static_cast<std::int32_t>(bits)) : static_cast<double>(std::bit_cast<float>(bits));
+        point.at[d] = point.by_index ? static_cast<double>(static_cast<std::int32_t>(bits))
+                                     : static_cast<double>(std::bit_cast<float>(bits));
     }
     return point;
 }
@@ -177,18 +191,25 @@ void fetch_texels(Warp::State& warp, const DecodedInstruction& i, std::uint32_t 
     access.texels = &texels;
     for_each_lane(mask, [&](unsigned lane) {
         const Texture& texture = objects.texture(lane, handle_of(warp, i, 1, lane));
-        const TexelSample sample = sample_texels(texture, point_of(coordinates_of(warp, i, 2, lane, op), op), kGathers);
-        access.bytes_per_lane = std::max(access.bytes_per_lane, static_cast<std::uint8_t>(texture.image.texel_bytes()));
+        const TexelSample sample =
+            sample_texels(texture, point_of(coordinates_of(warp, i, 2, lane, op), op), kGathers);
+        access.bytes_per_lane =
+            std::max(access.bytes_per_lane, static_cast<std::uint8_t>(texture.image.texel_bytes()));
         report_sample(sample, lane, texels, access);
         if constexpr (kEvaluate) {
             if ((op.halves != 0 || op.half_pairs != 0) && gives_integers(texture))
                 fail_running(warp, lane, "a texture of integers is read as .f16", "read it as .s32 or .u32");
             Allocation& allocation = objects.allocation();
-            if (!allocation.backed && (access.lanes >> lane & 1u) != 0) fail_no_values(warp, access, allocation);
+            if (!allocation.backed && (access.lanes >> lane & 1u) != 0)
+                fail_no_values(warp, access, allocation);
             std::array<Channels, TexelSample::kMost> values;
             for (unsigned p = 0; p < sample.count; ++p)
-                values[p] = read_texel(texture, sample.parts[p].border ? nullptr : bytes_at(allocation, sample.parts[p].address));
-            write_channels(warp, i, op, lane, kGathers ? gather_sample(op.component, values) : filter_sample(texture, sample, values));
+                values[p] = read_texel(texture, sample.parts[p].border
+                                                    ? nullptr
+                                                    : bytes_at(allocation, sample.parts[p].address));
+            write_channels(
+                warp, i, op, lane,
+                kGathers ? gather_sample(op.component, values) : filter_sample(texture, sample, values));
         }
     });
 }
@@ -199,7 +220,8 @@ std::uint64_t read_register(const Warp::State& warp, std::uint32_t row, unsigned
     return wide ? wide_lane(warp, row, lane) : narrow_lane(warp, row, lane);
 }
 
-void write_register(const Warp::State& warp, std::uint32_t row, unsigned lane, bool wide, std::uint64_t value) {
+void write_register(const Warp::State& warp, std::uint32_t row, unsigned lane, bool wide,
+                    std::uint64_t value) {
     if (wide)
         wide_lane(warp, row, lane) = value;
     else
@@ -207,11 +229,12 @@ void write_register(const Warp::State& warp, std::uint32_t row, unsigned lane, b
 }
 
 /// Where a lane's access to a surface goes; the slot of the object is followed by that of the coordinates.
-SurfacePlace place_in_surface(Warp::State& warp, const DecodedInstruction& i, const TextureOperation& op, unsigned slot, unsigned lane, unsigned bytes,
-                              Objects& objects, MemoryAccess& access) {
+SurfacePlace place_in_surface(Warp::State& warp, const DecodedInstruction& i, const TextureOperation& op,
+                              unsigned slot, unsigned lane, unsigned bytes, Objects& objects,
+                              MemoryAccess& access) {
     const std::uint64_t handle = handle_of(warp, i, slot, lane);
     const TexelImage& image = objects.surface(lane, handle);
-    const Coordinates given = coordinates_of(warp, i, slot + 1, lane, op);
+    const TexelCoordinates given = coordinates_of(warp, i, slot + 1, lane, op);
     std::array<std::int32_t, 3> at{};
     for (unsigned d = 0; d < op.dimensions; ++d) at[d] = static_cast<std::int32_t>(given[d + op.layered]);
     if (op.layered != 0) at[2] = static_cast<std::int32_t>(given[0]);
@@ -220,14 +243,18 @@ SurfacePlace place_in_surface(Warp::State& warp, const DecodedInstruction& i, co
     if (!place.inside) {
         if (boundary == SurfaceBoundary::trap)
             fail_running(warp, lane,
-                         "byte " + std::to_string(at[0]) + " of row " + std::to_string(at[1]) + " of plane " + std::to_string(at[2]) +
-                             " is out of bounds of surface object " + hexadecimal(handle),
-                         "it has " + std::to_string(image.width * image.texel_bytes()) + " bytes in each of " + std::to_string(image.height) + " rows of " +
+                         "byte " + std::to_string(at[0]) + " of row " + std::to_string(at[1]) + " of plane " +
+                             std::to_string(at[2]) + " is out of bounds of surface object " +
+                             hexadecimal(handle),
+                         "it has " + std::to_string(image.width * image.texel_bytes()) +
+                             " bytes in each of " + std::to_string(image.height) + " rows of " +
                              std::to_string(image.planes) + " planes; x counts bytes");
         return place;
     }
     if (place.address % bytes != 0)
-        fail_running(warp, lane, "an access of " + std::to_string(bytes) + " bytes at byte " + std::to_string(at[0]) + " of a surface is misaligned",
+        fail_running(warp, lane,
+                     "an access of " + std::to_string(bytes) + " bytes at byte " + std::to_string(at[0]) +
+                         " of a surface is misaligned",
                      "x counts bytes, and must be a multiple of the size");
     access.lanes |= 1u << lane;
     access.address[lane] = place.address;
@@ -247,7 +274,9 @@ void load_surface(Warp::State& warp, const DecodedInstruction& i, std::uint32_t 
             if (place.inside && !allocation.backed) fail_no_values(warp, access, allocation);
             for (unsigned e = 0; e < op.elements; ++e) {
                 std::uint64_t value = 0;
-                if (place.inside) std::memcpy(&value, bytes_at(allocation, place.address) + std::size_t{e} * op.bytes, op.bytes);
+                if (place.inside)
+                    std::memcpy(&value, bytes_at(allocation, place.address) + std::size_t{e} * op.bytes,
+                                op.bytes);
                 write_register(warp, warp.elements[i.operand[0] + e], lane, op.wide != 0, value);
             }
         }
@@ -268,7 +297,8 @@ void store_surface(Warp::State& warp, const DecodedInstruction& i, std::uint32_t
             fail_no_values(warp, access, allocation);
         }
         for (unsigned e = 0; e < op.elements; ++e) {
-            const std::uint64_t value = read_register(warp, warp.elements[i.operand[2] + e], lane, op.wide != 0);
+            const std::uint64_t value =
+                read_register(warp, warp.elements[i.operand[2] + e], lane, op.wide != 0);
             std::memcpy(bytes_at(allocation, place.address) + std::size_t{e} * op.bytes, &value, op.bytes);
         }
     });
@@ -285,13 +315,13 @@ std::uint64_t reduced(std::uint32_t operation, bool has_sign, std::uint64_t a, s
     const auto old = static_cast<Unsigned>(a), given = static_cast<Unsigned>(b);
     const bool less = has_sign ? static_cast<Signed>(given) < static_cast<Signed>(old) : given < old;
     switch (operation) {
-        case kAdd:
+        case kReduceAdd:
             return static_cast<Unsigned>(old + given);
-        case kMinimum:
+        case kReduceMinimum:
             return less ? given : old;
-        case kMaximum:
+        case kReduceMaximum:
             return less ? old : given;
-        case kAnd:
+        case kReduceAnd:
             return old & given;
         default:
             return old | given;
@@ -312,8 +342,9 @@ void reduce_surface(Warp::State& warp, const DecodedInstruction& i, std::uint32_
             std::uint64_t old = 0;
             std::memcpy(&old, bytes_at(allocation, place.address), op.bytes);
             const std::uint64_t given = read_register(warp, i.operand[2], lane, op.bytes == 8);
-            const std::uint64_t value = op.bytes == 8 ? reduced<std::uint64_t>(op.reduction, op.has_sign != 0, old, given)
-                                                      : reduced<std::uint32_t>(op.reduction, op.has_sign != 0, old, given);
+            const std::uint64_t value =
+                op.bytes == 8 ? reduced<std::uint64_t>(op.reduction, op.has_sign != 0, old, given)
+                              : reduced<std::uint32_t>(op.reduction, op.has_sign != 0, old, given);
             std::memcpy(bytes_at(allocation, place.address), &value, op.bytes);
             if (value != old) ++warp.cta->changes;
         }
@@ -344,7 +375,8 @@ std::uint32_t channel_type_of(const TexelImage& image, bool normalized) {
     }
 }
 
-/// The manual's "Texture, Sampler and Surface Types": wrap 0, mirror 1, clamp_ogl 2, clamp_to_edge 3, clamp_to_border 4.
+/// The manual's "Texture, Sampler and Surface Types": wrap 0, mirror 1, clamp_ogl 2, clamp_to_edge 3,
+/// clamp_to_border 4.
 std::uint32_t number_of(TextureAddressMode mode) {
     switch (mode) {
         case TextureAddressMode::wrap:
@@ -382,7 +414,9 @@ std::uint32_t answer_to(TextureQuery query, const TexelImage& image, const Textu
         case TextureQuery::address_mode_z:
             return texture == nullptr
                        ? 0
-                       : number_of(texture->address_modes[static_cast<unsigned>(query) - static_cast<unsigned>(TextureQuery::address_mode_x)]);
+                       : number_of(
+                             texture->address_modes[static_cast<unsigned>(query) -
+                                                    static_cast<unsigned>(TextureQuery::address_mode_x)]);
         case TextureQuery::one:
             return 1;
         case TextureQuery::zero:
@@ -398,11 +432,16 @@ void query_object(Warp::State& warp, const DecodedInstruction& i, std::uint32_t 
     for_each_lane(mask, [&](unsigned lane) {
         const std::uint64_t handle = handle_of(warp, i, 1, lane);
         const Texture* const texture = kSurface || table == nullptr ? nullptr : table->texture(handle);
-        const TexelImage* const image = texture != nullptr ? &texture->image : kSurface && table != nullptr ? table->surface(handle) : nullptr;
+        const TexelImage* const image = texture != nullptr             ? &texture->image
+                                        : kSurface && table != nullptr ? table->surface(handle)
+                                                                       : nullptr;
         if (image == nullptr)
-            fail_running(warp, lane, std::string("there is no ") + (kSurface ? "surface" : "texture") + " object " + hexadecimal(handle),
+            fail_running(warp, lane,
+                         std::string("there is no ") + (kSurface ? "surface" : "texture") + " object " +
+                             hexadecimal(handle),
                          "pass one that was created and has not been destroyed");
-        narrow_lane(warp, i.operand[0], lane) = answer_to(static_cast<TextureQuery>(op.query), *image, texture);
+        narrow_lane(warp, i.operand[0], lane) =
+            answer_to(static_cast<TextureQuery>(op.query), *image, texture);
     });
 }
 
@@ -434,12 +473,13 @@ bool is_texture_instruction(const Instruction& n) {
 }
 
 TextureOperation texture_operation(const Instruction& n, unsigned register_bits) {
-    const bool gives = n.opcode == Opcode::tex || n.opcode == Opcode::tld4 || n.opcode == Opcode::suld || n.opcode == Opcode::txq ||
-                       n.opcode == Opcode::suq;
+    const bool gives = n.opcode == Opcode::tex || n.opcode == Opcode::tld4 || n.opcode == Opcode::suld ||
+                       n.opcode == Opcode::txq || n.opcode == Opcode::suq;
     const Operand& object = n.operands[gives ? 1 : 0];
     if (object.base != Operand::Kind::reg || bits_of(object.type) != 64)
-        throw Error("a texture or surface is named by a register of 64 bits that holds its object", {},
-                    "references and samplers of their own are not supported: use texture and surface objects");
+        throw Error(
+            "a texture or surface is named by a register of 64 bits that holds its object", {},
+            "references and samplers of their own are not supported: use texture and surface objects");
     TextureOperation op{};
     op.cube = n.has(Modifier::cube) || n.has(Modifier::array_cube);
     op.layered = n.has(Modifier::array1) || n.has(Modifier::array2) || n.has(Modifier::array_cube);
@@ -459,7 +499,11 @@ TextureOperation texture_operation(const Instruction& n, unsigned register_bits)
     op.bytes = bytes_of(n.type());
     op.elements = n.has(Modifier::v4) ? 4 : n.has(Modifier::v2) ? 2 : 1;
     op.wide = register_bits == 64;
-    op.reduction = n.has(Modifier::min) ? kMinimum : n.has(Modifier::max) ? kMaximum : n.has(Modifier::and_) ? kAnd : n.has(Modifier::or_) ? kOr : kAdd;
+    op.reduction = n.has(Modifier::min)    ? kReduceMinimum
+                   : n.has(Modifier::max)  ? kReduceMaximum
+                   : n.has(Modifier::and_) ? kReduceAnd
+                   : n.has(Modifier::or_)  ? kReduceOr
+                                           : kReduceAdd;
     op.has_sign = is_signed(n.type());
     return op;
 }

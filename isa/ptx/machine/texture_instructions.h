@@ -47,7 +47,8 @@ struct TextureOperation {
 };
 static_assert(sizeof(TextureOperation) == 4);
 
-/// `register_bits`: of the registers that are written or stored. Throws heddle::Error, without a place, where the object is no 64-bit register.
+/// `register_bits`: of the registers that are written or stored. Throws heddle::Error, without a place, where
+/// the object is no 64-bit register.
 TextureOperation texture_operation(const Instruction& n, unsigned register_bits);
 
 /// `evaluate`: false in timing mode where no value is wanted: the access alone is reported.
