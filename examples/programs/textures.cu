@@ -1,5 +1,7 @@
 // Textures and surfaces: filters, address modes, formats, layers, three dimensions, linear memory. Every texel is compared with what the host makes of the same
 // rules (CUDA C++ Programming Guide, "Texture Fetching").
+#include <cuda.h>
+
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -366,6 +368,69 @@ void other_shapes() {
     CHECK(cudaFreeArray(array));
 }
 
+template <class Function>
+Function* entry(const char* name) {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result;
+    CHECK(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result));
+    return reinterpret_cast<Function*>(found);
+}
+
+/// The driver's own names, and copies in streams and graphs.
+void copies() {
+    const std::size_t width = 10, height = 6, bytes = width * height * sizeof(short);
+    std::vector<short> image(width * height), back(width * height), rows(width * height);
+    for (short& value : image) value = static_cast<short>(next_random() >> 16);
+    CUDA_ARRAY_DESCRIPTOR description = {width, height, CU_AD_FORMAT_SIGNED_INT16, 1}, same = {};
+    CUarray array = nullptr, other = nullptr;
+    bool good = entry<decltype(cuArrayCreate)>("cuArrayCreate")(&array, &description) == CUDA_SUCCESS;
+    good = good && entry<decltype(cuArrayCreate)>("cuArrayCreate")(&other, &description) == CUDA_SUCCESS;
+    good = good && entry<decltype(cuArrayGetDescriptor)>("cuArrayGetDescriptor")(&same, array) == CUDA_SUCCESS && same.Width == width && same.Height == height &&
+           same.Format == CU_AD_FORMAT_SIGNED_INT16 && same.NumChannels == 1;
+    // Bytes in the order of rows, in two parts that end and begin within a row.
+    const std::size_t cut = 27 * sizeof(short);
+    const auto to_array = entry<decltype(cuMemcpyHtoA)>("cuMemcpyHtoA");
+    good = good && to_array(array, 0, image.data(), cut) == CUDA_SUCCESS && to_array(array, cut, image.data() + 27, bytes - cut) == CUDA_SUCCESS;
+    good = good && to_array(array, cut, image.data(), bytes) == CUDA_ERROR_INVALID_VALUE;
+    good = good && entry<decltype(cuMemcpyAtoA)>("cuMemcpyAtoA")(other, 0, array, 0, bytes) == CUDA_SUCCESS;
+    good = good && entry<decltype(cuMemcpyAtoH)>("cuMemcpyAtoH")(back.data(), other, 0, bytes) == CUDA_SUCCESS && back == image;
+    CUDA_MEMCPY3D box = {};
+    box.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+    box.srcArray = other;
+    box.srcXInBytes = 2 * sizeof(short);
+    box.srcY = 1;
+    box.dstMemoryType = CU_MEMORYTYPE_HOST;
+    box.dstHost = rows.data();
+    box.dstPitch = 8 * sizeof(short);
+    box.WidthInBytes = 8 * sizeof(short);
+    box.Height = 5;
+    box.Depth = 1;
+    good = good && entry<decltype(cuMemcpy3D)>("cuMemcpy3D")(&box) == CUDA_SUCCESS;
+    for (int y = 0; y < 5; ++y)
+        for (int x = 0; x < 8; ++x) good = good && rows[y * 8 + x] == image[(y + 1) * width + x + 2];
+
+    // A graph: what the host holds goes through the array, and comes back.
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    const auto runtime_array = reinterpret_cast<cudaArray_t>(array);
+    CHECK(cudaMemcpy2DToArrayAsync(runtime_array, 0, 0, rows.data(), width * sizeof(short), width * sizeof(short), height, cudaMemcpyHostToDevice, stream));
+    CHECK(cudaMemcpy2DFromArrayAsync(back.data(), width * sizeof(short), runtime_array, 0, 0, width * sizeof(short), height, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    for (short& value : rows) value = static_cast<short>(next_random() >> 16);
+    good = good && back == image;
+    CHECK(cudaGraphLaunch(executable, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    good = good && back == rows;
+    good = good && entry<decltype(cuArrayDestroy)>("cuArrayDestroy")(array) == CUDA_SUCCESS && entry<decltype(cuArrayDestroy)>("cuArrayDestroy")(other) == CUDA_SUCCESS;
+    good = good && entry<decltype(cuArrayDestroy)>("cuArrayDestroy")(other) == CUDA_ERROR_INVALID_HANDLE;
+    std::printf("copies: %s\n", good ? "right" : "WRONG");
+    wrong += !good;
+}
+
 /// What is wrong comes back as an error. The last one stays, as after any kernel that failed.
 void mistakes() {
     const cudaChannelFormatDesc format = cudaCreateChannelDesc<int>(), three = cudaCreateChannelDesc(8, 8, 8, 0, cudaChannelFormatKindUnsigned);
@@ -432,6 +497,7 @@ int main() {
     bytes();
     surfaces();
     other_shapes();
+    copies();
     mistakes();
     return verdict(wrong == 0, "textures and surfaces");
 }
