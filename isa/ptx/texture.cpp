@@ -196,6 +196,7 @@ std::uint64_t TexelImage::bytes() const {
 
 std::string problem_of(const TexelImage& image) {
     constexpr std::uint64_t kWidestArray = 1u << 20, kWidestRow = 1u << 28;
+    constexpr std::uint64_t kWidestPitch = std::uint64_t{1} << 32, kWidestPlane = std::uint64_t{1} << 42;
     if (bytes_of(image.type) == 0)
         return "there is no texel of format " + std::to_string(static_cast<unsigned>(image.type));
     if (image.channels != 1 && image.channels != 2 && image.channels != 4)
@@ -207,6 +208,8 @@ std::string problem_of(const TexelImage& image) {
         image.planes > kWidestArray)
         return "the image is too large: " + std::to_string(image.width) + " x " +
                std::to_string(image.height) + " x " + std::to_string(image.planes);
+    if (image.pitch > kWidestPitch || image.plane_pitch > kWidestPlane)
+        return "rows or planes are too far apart";
     if (image.dimensions == 1 && image.height != 1) return "an image of one dimension has one row";
     if (image.dimensions < 3 && !image.layered && !image.cube && image.planes != 1)
         return "only layers, faces and depth make planes";

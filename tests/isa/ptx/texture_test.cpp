@@ -629,6 +629,9 @@ TEST_CASE("What is wrong with a texture is said", "[ptx][texture]") {
     texture.filters = true;
     CHECK_THROWS_WITH(table.add(texture), Catch::Contains("integers are not filtered"));
     texture.filters = false;
+    texture.image.pitch = ~std::uint64_t{0} - 31;
+    CHECK_THROWS_WITH(table.add(texture), Catch::Contains("too far apart"));
+    texture.image.pitch = memory.image.pitch;
     texture.image.channels = 3;
     CHECK_THROWS_WITH(table.add(texture), Catch::Contains("1, 2 or 4 channels"));
     CHECK_THROWS_WITH(Program(module_text("",

@@ -29,8 +29,9 @@ struct TextureBench : GpuTestBench {
         texture.filters = filters;
         return surface ? table.add_surface(texture.image) : table.add(texture);
     }
-    KernelResult run_with(const std::string& text, unsigned block, std::uint64_t object) {
-        TestLaunch test = launch(text, 1, block, {object});
+    KernelResult run_with(const std::string& text, unsigned block, std::uint64_t object,
+                          ptx::Mode mode = ptx::Mode::functional) {
+        TestLaunch test = launch(text, 1, block, {object}, mode);
         test.context.textures = &table;
         return gpu.run(test.context, {});
     }
@@ -133,4 +134,6 @@ TEST_CASE("lanes all over an image wait for as many lines as they read") {
     CHECK(one.l1.sectors - nothing.l1.sectors >= 4 * 31);
     CHECK(all.l1.sectors == Approx(32.0 * static_cast<double>(one.l1.sectors)).epsilon(0.1));
     CHECK(all.cycles < 3 * one.cycles);
+    // The addresses alone take the same time.
+    CHECK(bench.run_with(once(scattered), 1024, linear, ptx::Mode::timing).cycles == all.cycles);
 }
