@@ -29,9 +29,9 @@ enum class TextureQuery : std::uint8_t {
 
 /// DecodedInstruction::target of these instructions, by the suffixes.
 struct TextureOperation {
-    std::uint32_t dimensions : 2;
-    std::uint32_t layered : 1;
-    std::uint32_t cube : 1;
+    std::uint32_t dimensions : 2;  ///< 1 to 3, without layers
+    std::uint32_t layered : 1;     ///< the number of a layer comes before the coordinates
+    std::uint32_t cube : 1;        ///< coordinates are a direction
     std::uint32_t by_index : 1;    ///< coordinates are integers
     std::uint32_t component : 2;   ///< of tld4
     std::uint32_t boundary : 2;    ///< SurfaceBoundary
