@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "driver/cuda/array.h"
 #include "driver/cuda/per_thread.h"
 #include "driver/cuda/state.h"
 
@@ -282,7 +283,9 @@ HEDDLE_API CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr* to, const CUdevicep
 namespace {
 CUresult copy_2d(const CUDA_MEMCPY2D* c, CUstream stream, bool wait) {
     HEDDLE_CALL;
-    if (c->srcMemoryType == 3 || c->dstMemoryType == 3) return missing("copies of arrays");
+    CUDA_MEMCPY2D resolved = *c;
+    if (const CUresult status = resolve_arrays(resolved); status != CUDA_SUCCESS) return status;
+    c = &resolved;
     const char* from = c->srcMemoryType == 1 ? static_cast<const char*>(c->srcHost) : static_cast<const char*>(pointer(c->srcDevice));
     char* to = c->dstMemoryType == 1 ? static_cast<char*>(c->dstHost) : static_cast<char*>(pointer(c->dstDevice));
     const std::size_t from_pitch = c->srcPitch != 0 ? c->srcPitch : c->WidthInBytes, to_pitch = c->dstPitch != 0 ? c->dstPitch : c->WidthInBytes;

@@ -125,6 +125,27 @@ cudaError_t describe(Properties* p, int device) {
     p->minor = value(76);
     p->textureAlignment = size(14);
     p->texturePitchAlignment = size(51);
+    p->surfaceAlignment = size(14);
+    p->maxTexture1D = value(21);
+    p->maxTextureCubemap = value(52);
+    p->maxSurface1D = value(55);
+    p->maxSurfaceCubemap = value(66);
+    for (int i = 0; i < 2; ++i) {
+        p->maxTexture2D[i] = value(22 + i);
+        p->maxTexture2DGather[i] = value(45 + i);
+        p->maxTexture1DLayered[i] = value(42 + i);
+        p->maxTextureCubemapLayered[i] = value(53 + i);
+        p->maxSurface2D[i] = value(56 + i);
+        p->maxSurface1DLayered[i] = value(61 + i);
+        p->maxSurfaceCubemapLayered[i] = value(67 + i);
+    }
+    for (int i = 0; i < 3; ++i) {
+        p->maxTexture3D[i] = value(24 + i);
+        p->maxTexture2DLayered[i] = value(27 + i);
+        p->maxTexture2DLinear[i] = value(70 + i);
+        p->maxSurface3D[i] = value(58 + i);
+        p->maxSurface2DLayered[i] = value(63 + i);
+    }
     p->multiProcessorCount = value(16);
     p->canMapHostMemory = value(19);
     p->concurrentKernels = value(31);

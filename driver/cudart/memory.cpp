@@ -1,6 +1,7 @@
 // Memory: allocations, copies, fills and pools, as the runtime names them.
 #include "driver/cuda/per_thread.h"
 #include "driver/cudart/runtime.h"
+#include "driver/cudart/texture.h"
 
 using namespace heddle::runtime;
 
@@ -119,7 +120,7 @@ HEDDLE_API cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* 
 }
 HEDDLE_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* p, CUstream stream) {
     HEDDLE_CALL;
-    if (p->srcArray != nullptr || p->dstArray != nullptr) return remember(heddle_missing("cudaMemcpy3D of arrays"));
+    if (p->srcArray != nullptr || p->dstArray != nullptr) return copy_arrays(*p, stream);
     for (std::size_t z = 0; z < p->extent.depth; ++z) {
         const auto plane = [&](const cudaPitchedPtr& pointer, const cudaPos& at) {
             return static_cast<char*>(pointer.ptr) + ((at.z + z) * pointer.ysize + at.y) * pointer.pitch + at.x;

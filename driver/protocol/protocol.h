@@ -74,6 +74,9 @@ enum class Call : std::uint32_t {
     range,           ///< sends action (0 push, 1 pop, 2 start, 3 end), id, thread, name: what the program marked by NVTX
     profiler,        ///< sends 1: start, 0: stop
     missing,         ///< sends the name of a function that is not there
+    create_texture,  ///< ImageDescription, TextureDescription -> object
+    create_surface,  ///< ImageDescription -> object
+    destroy_texture, ///< sends a texture or surface object
     board,           ///< device -> BoardState
     reserve,         ///< bytes, alignment -> address; nothing lies there yet
     give_up,         ///< address, bytes that were reserved
@@ -146,6 +149,19 @@ struct CopyRequest {
 struct FillRequest {
     std::uint64_t to, pitch, width, height;  ///< width in elements
     std::uint32_t value, element_bytes, stream;
+};
+
+/// Texels in device memory, as isa/ptx/texture.h describes them.
+struct ImageDescription {
+    std::uint64_t address, pitch, plane_pitch;
+    std::uint32_t format;  ///< CUarray_format
+    std::uint32_t channels, dimensions, layered, cube, linear, width, height, planes;
+};
+
+struct TextureDescription {
+    std::uint32_t address_modes[3];  ///< CUaddress_mode
+    std::uint32_t filters, normalized, integers, srgb;
+    float border[4];
 };
 
 /// Bytes of a message, one value after the other.

@@ -33,6 +33,9 @@ Status status_of(const std::string& problem) {
     return Status::launch_failed;
 }
 
+/// What CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT says: any allocation may be read through a texture.
+constexpr std::uint64_t kAllocationAlignment = 512;
+
 ptx::Dim3 dimensions(const std::uint32_t (&size)[3]) {
     return {size[0], size[1], size[2]};
 }
@@ -47,7 +50,9 @@ std::string readable_name(const std::string& symbol) {
 }
 
 /// The function alone: without parameters, arguments of templates and namespaces.
-std::string short_name(const std::string& name) {
+std::string short_name(std::string name) {
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    for (std::size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) name.erase(at, kAnonymous.size());
     std::string text;
     unsigned depth = 0;
     for (const char c : name) {
@@ -162,6 +167,13 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
                 case Call::tensor_map:
                     tensor_map(content, answer);
                     break;
+                case Call::create_texture:
+                case Call::create_surface:
+                    create_texture(content, call == Call::create_surface, answer);
+                    break;
+                case Call::destroy_texture:
+                    textures_.remove(content.get<std::uint64_t>());
+                    break;
                 case Call::elapsed:
                     elapsed(content, answer);
                     break;
@@ -225,6 +237,7 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
         case Call::profiler:
         case Call::range:
         case Call::missing:
+        case Call::destroy_texture:
             answers = false;
             break;
         default:
@@ -288,7 +301,7 @@ void VirtualGpu::allocate(Reader& content, Answer& answer) {
         return;
     }
     const std::uint64_t base =
-        memory_.allocate(fmt::format("{} {} of device {}", counts ? "allocation" : "host allocation", next_++, device), bytes, true);
+        memory_.allocate(fmt::format("{} {} of device {}", counts ? "allocation" : "host allocation", next_++, device), bytes, true, kAllocationAlignment);
     if (counts) {
         used_bytes_ += bytes;
         allocated_[base] = bytes;
@@ -448,6 +461,7 @@ ptx::LaunchContext VirtualGpu::context_of(const LaunchRequest& request, Function
     const auto* bytes = reinterpret_cast<const std::byte*>(parameters.data());
     context.parameters.assign(bytes, bytes + parameters.size());
     context.memory = &memory_;
+    context.textures = &textures_;
     context.print = [this](std::string_view text) { printed_ += text; };
     context.compute_capability = machine_.config.compute_capability;
     context.nanoseconds_per_cycle = 1e9 / machine_.config.clock;
@@ -526,6 +540,7 @@ void VirtualGpu::add_residents(const ptx::LaunchContext& context, models::gpu::R
     for (std::size_t at = 0; at + 8 <= context.parameters.size(); at += 8) {
         std::uint64_t address = 0;
         std::memcpy(&address, context.parameters.data() + at, sizeof address);
+        if (const ptx::TexelImage* const image = textures_.image(address)) address = image->address;
         if (address < kMemoryBase || address >= kMemoryBase + kMemoryBytes) continue;
         const ptx::Allocation* allocation = memory_.find(address, 1);
         if (allocation != nullptr && std::find(used.begin(), used.end(), allocation) == used.end())

@@ -17,6 +17,7 @@
 #include "driver/server/launch_timing.h"
 #include "driver/server/shared_memory.h"
 #include "isa/ptx/execution.h"
+#include "isa/ptx/texture.h"
 #include "sim/gpu/gpu_machine.h"
 #include "sim/gpu/plan/l2_residency.h"
 #include "sim/run/time/launch_outcome.h"
@@ -81,6 +82,7 @@ class VirtualGpu {
     void fill(Reader& content);
     void occupancy(Reader& content, Answer& answer);
     void tensor_map(Reader& content, Answer& answer);
+    void create_texture(Reader& content, bool surface, Answer& answer);
     void elapsed(Reader& content, Answer& answer);
     void board(Reader& content, Answer& answer);
     void reserve(Reader& content, Answer& answer);
@@ -118,6 +120,7 @@ class VirtualGpu {
     TimingModel& model_;
     SharedMemory arena_;
     ptx::GlobalMemory memory_;
+    ptx::TextureTable textures_;
     std::vector<DeviceTimeline> timelines_;  ///< by device
     std::map<std::uint32_t, std::uint32_t> event_devices_;
     sim::L2Residency residency_;

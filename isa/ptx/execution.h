@@ -98,6 +98,7 @@ struct InstructionInfo {
     bool reads_memory = false;
     bool writes_memory = false;
     bool atomic = false;
+    bool texture = false;     ///< goes through the texture units: tex, tld4, txq
     bool async_copy = false;  ///< cp.async: global -> shared without registers
     bool bulk_copy = false;   ///< starts an AsyncOperation that copies: cp.async.bulk, st.async
     bool bypass_l1 = false;   ///< .cg, .cv, volatile and the like
@@ -121,6 +122,14 @@ struct InstructionInfo {
     SourcePlace source;      ///< LoadedKernel::describe_source() says it in words
 };
 
+/// The texels that a texture instruction reads. Those of a border lie in no memory.
+struct TexelAddresses {
+    static constexpr unsigned kMost = 8;  ///< of a lane: a linear filter in three dimensions
+    unsigned count = 0;                   ///< of the lane that has most
+    std::array<std::uint32_t, kMost> lanes{};  ///< those that read their n-th texel
+    std::array<std::array<std::uint64_t, kWarpSize>, kMost> address;
+};
+
 /// One warp's access to memory, as it leaves the address unit. Addresses of inactive lanes are undefined.
 struct MemoryAccess {
     /// shared_cluster: some lanes reach the shared memory of another CTA; addresses then hold its rank plus
@@ -136,12 +145,16 @@ struct MemoryAccess {
     /// cp.async: active lanes with a source size of 0, which write zeros and read nothing. They are not in
     /// `lanes`.
     std::uint32_t zero_filled_lanes = 0;
+    /// tex and tld4: all texels of the lanes, which may be several for each; `address` has the first of each
+    /// lane. nullptr: an access of another kind.
+    const TexelAddresses* texels = nullptr;
 };
 
 /// What the steps of warps write and read on the way, one step at a time. Thread blocks of one launch may
 /// share one, so that it stays in the host's caches.
 struct StepScratch {
     MemoryAccess access;
+    TexelAddresses texels;
     /// The allocation that each instruction last accessed: nearly always the right one.
     std::vector<Allocation*> last_allocation;
 };
@@ -272,6 +285,8 @@ class LoadedKernel {
     std::unique_ptr<Implementation> implementation_;
 };
 
+class TextureTable;  // isa/ptx/texture.h
+
 /// One launch: a kernel with its grid, parameters and memory.
 /// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. In functional
 /// runs it says nothing.
@@ -307,6 +322,9 @@ struct LaunchContext {
     /// A cooperative launch, whose thread blocks all run at once: where its barrier is kept, which %envreg1
     /// (upper half) and %envreg2 say. 0: an ordinary launch. See make_cooperative().
     std::uint64_t grid_workspace = 0;
+    /// What texture and surface objects among the parameters stand for; must outlive the run. nullptr: there
+    /// are none.
+    const TextureTable* textures = nullptr;
 };
 
 /// Makes the launch a cooperative one, as cudaLaunchCooperativeKernel() does: gives the grid's barrier a

@@ -17,6 +17,7 @@
 #include "isa/ptx/forms/matrix.h"
 #include "isa/ptx/forms/memory.h"
 #include "isa/ptx/forms/move.h"
+#include "isa/ptx/forms/texture.h"
 #include "isa/ptx/forms/video.h"
 #include "isa/ptx/forms/warp.h"
 #include "isa/ptx/forms/wgmma.h"
@@ -37,7 +38,7 @@ constexpr auto kTable =
     join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms,
          forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms,
          forms::kMatrixForms, forms::kWarpForms, forms::kControlForms, forms::kWgmmaForms, forms::kMemoryBarrierForms, forms::kBulkCopyForms,
-         forms::kTensorMapForms, forms::kVideoForms);
+         forms::kTensorMapForms, forms::kVideoForms, forms::kTextureForms);
 
 constexpr std::size_t kTableSize = kTable.size();
 

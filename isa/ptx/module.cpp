@@ -73,6 +73,9 @@ constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
     "mma_async", "sp", "fence",
     "finite", "infinite", "number", "notanumber", "normal", "subnormal", "f4e", "b4e", "rc8", "ecl", "ecr",
     "rc16", "shiftamt",
+    "a1d", "a2d", "cube", "acube", "level", "grad", "base", "g", "trap", "zero", "width", "height", "depth", "channel_data_type",
+    "channel_order", "normalized_coords", "array_size", "num_mipmap_levels", "num_samples", "filter_mode", "addr_mode_0", "addr_mode_1",
+    "addr_mode_2", "force_unnormalized_coords", "memory_layout",
 };
 
 constexpr std::array<std::string_view, kSpecialRegisterCount> kSpecialNames = {

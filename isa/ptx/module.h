@@ -112,6 +112,10 @@ enum class Modifier : std::uint16_t {
     mma_async, sp, fence,
     // testp, prmt
     finite, infinite, number, notanumber, normal, subnormal, f4e, b4e, rc8, ecl, ecr, rc16, shiftamt,
+    // textures and surfaces
+    array1, array2, cube, array_cube, level, grad, base, g, trap, zero, width, height, depth, channel_data_type, channel_order,
+    normalized_coords, array_size, num_mipmap_levels, num_samples, filter_mode, addr_mode_0, addr_mode_1, addr_mode_2,
+    force_unnormalized_coords, memory_layout,
     count_,
 };
 // clang-format on

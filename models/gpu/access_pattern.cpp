@@ -27,7 +27,7 @@ void measure(const std::array<Address, ptx::kWarpSize>& address,
 // Lines, sectors and banks follow from the distances and the first address's place in its line.
 AccessPattern::Place* AccessPattern::recall(const ptx::MemoryAccess& access) {
     static_assert(kLineBytes <= 256);
-    if (access.lanes != kAllLanes) return nullptr;
+    if (access.lanes != kAllLanes || access.texels != nullptr) return nullptr;
     const auto offset = static_cast<std::uint8_t>(access.address[0] % kLineBytes);
     if (bytes_ != access.bytes_per_lane || !alike(access.address, distance_)) {
         bytes_ = access.bytes_per_lane;

@@ -82,11 +82,33 @@ unsigned wavefronts(const std::array<Address, ptx::kWarpSize>& address, std::uin
     return std::max(1u, total);
 }
 
+/// Adds the lines and sectors of the lanes' addresses to those that are there.
+void add_lines(const std::array<std::uint64_t, ptx::kWarpSize>& addresses, std::uint32_t lanes,
+               CoalescedAccess& result) {
+    unsigned last = 0;
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        const std::uint64_t address = addresses[static_cast<unsigned>(std::countr_zero(rest))];
+        const std::uint64_t line = address / kLineBytes;
+        const auto sector = static_cast<SectorMask>(1u << (address / kSectorBytes % kSectorsPerLine));
+        if (result.count == 0 || result.lines[last].line != line) {
+            last = 0;
+            while (last < result.count && result.lines[last].line != line) ++last;
+            if (last == result.count) result.lines[result.count++] = {line, 0};
+        }
+        result.lines[last].sectors |= sector;
+    }
+}
+
 }  // namespace
 
 void coalesce(const ptx::MemoryAccess& access, CoalescedAccess& result) {
     result.count = 0;
     if (access.lanes == 0) return;
+    if (access.texels != nullptr) {
+        for (unsigned n = 0; n < access.texels->count; ++n)
+            add_lines(access.texels->address[n], access.texels->lanes[n], result);
+        return;
+    }
     const unsigned bytes = access.bytes_per_lane;
     if (access.lanes == ~0u && contiguous(access.address, bytes)) {
         const std::uint64_t first = access.address[0];
@@ -101,18 +123,7 @@ void coalesce(const ptx::MemoryAccess& access, CoalescedAccess& result) {
         }
         return;
     }
-    unsigned last = 0;
-    for (std::uint32_t rest = access.lanes; rest != 0; rest &= rest - 1) {
-        const std::uint64_t address = access.address[static_cast<unsigned>(std::countr_zero(rest))];
-        const std::uint64_t line = address / kLineBytes;
-        const auto sector = static_cast<SectorMask>(1u << (address / kSectorBytes % kSectorsPerLine));
-        if (result.count == 0 || result.lines[last].line != line) {
-            last = 0;
-            while (last < result.count && result.lines[last].line != line) ++last;
-            if (last == result.count) result.lines[result.count++] = {line, 0};
-        }
-        result.lines[last].sectors |= sector;
-    }
+    add_lines(access.address, access.lanes, result);
 }
 
 void count_conflicts(const ptx::MemoryAccess& access, const CoalescedAccess& lines,

@@ -16,11 +16,14 @@ struct LineAccess {
 };
 
 struct CoalescedAccess {
+    /// Lines that an access may touch: a texture instruction reads several texels for each lane.
+    static constexpr unsigned kMostLines = ptx::kWarpSize * ptx::TexelAddresses::kMost;
     unsigned count = 0;
-    std::array<LineAccess, ptx::kWarpSize> lines;  ///< distinct, in order of the first lane that touches each
+    std::array<LineAccess, kMostLines> lines;  ///< distinct, in order of the first lane that touches each
 };
 
-/// Global or local memory. Addresses are naturally aligned, so a lane never crosses a sector.
+/// Global or local memory, all texels of texture instructions. Addresses are naturally aligned, so a lane
+/// never crosses a sector.
 void coalesce(const ptx::MemoryAccess& access, CoalescedAccess& result);
 
 /// Atomic operations on the most contended address of each line, at most 32.

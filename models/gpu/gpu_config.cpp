@@ -108,6 +108,9 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("load_store.wavefront_bytes", c.load_store.wavefront_bytes, per_cycle, 32, 1024,
              "Bytes per cycle between registers and L1 or shared memory.");
 
+    list.add("texture.quads_per_cycle", c.texture.quads_per_cycle, count, 0.25, 64,
+             "Lanes of texture instructions that an SM serves, of up to four texels each.");
+
     list.add("cluster.size", c.cluster.size, count, 0, 16,
              "Thread blocks of a cluster at most; 0: no clusters.");
     list.add("cluster.latency", c.cluster.latency, cycles, 6, 10000,

@@ -88,6 +88,11 @@ struct LoadStoreConfig {
     double wavefront_bytes = 128;     ///< moved per cycle between L1 or shared memory and registers
 };
 
+/// The texture units of an SM, which read through L1.
+struct TextureConfig {
+    double quads_per_cycle = 4;  ///< of up to four texels of a lane, filtered: one for each unit
+};
+
 /// Operations on an mbarrier, to the use of their result.
 struct MemoryBarrierConfig {
     std::uint32_t arrive_latency = 29;
@@ -142,6 +147,7 @@ struct GpuConfig {
     SharedConfig shared;
     L1Config l1;
     LoadStoreConfig load_store;
+    TextureConfig texture;
     ClusterConfig cluster;
     BulkCopyConfig bulk_copy;
     L2Config l2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace heddle::models::gpu {
 namespace {
@@ -117,6 +118,27 @@ LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, Acce
                       std::max({(lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared, words}));
 }
 
+// Texture units and load-store unit share L1. A unit serves a quad of four texels, as a linear filter in two
+// dimensions reads them, each cycle; L1 looks up lines and moves data as for loads. No measurement of the
+// latency of a texture unit of these generations is public, so that of a hit is L1's.
+LoadStoreUnit::Outcome LoadStoreUnit::fetch_texels(const ptx::MemoryAccess* access, unsigned lanes,
+                                                   const CacheUse& use, const LoadOwner& owner, Cycle now) {
+    constexpr unsigned kQuad = 4;
+    lines_.count = 0;
+    unsigned quads = lanes, bytes = 0;
+    if (access != nullptr) {
+        coalesce(*access, lines_);
+        if (access->texels != nullptr) quads *= (access->texels->count + kQuad - 1) / kQuad;
+    }
+    for (unsigned i = 0; i < lines_.count; ++i)
+        bytes += sector_count(lines_.lines[i].sectors) * static_cast<unsigned>(kSectorBytes);
+    const auto filtering = static_cast<unsigned>(std::ceil(quads / config_.texture.quads_per_cycle));
+    const unsigned wavefronts =
+        std::max({1u, filtering, (lines_.count + kTagsPerCycle - 1) / kTagsPerCycle,
+                  (bytes + register_bytes_ - 1) / register_bytes_});
+    return load_lines(use, owner, now, wavefronts);
+}
+
 LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const LoadOwner& owner, Cycle now,
                                                  unsigned wavefronts) {
     // The caches of the host fetch all at once.
@@ -124,7 +146,7 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const Load
     const Cycle start = accept(now, wavefronts);
     const Cycle delay = start - address_cycles_ - now;
     const Cycle hit = now + delay + config_.l1.latency + std::max(1u, wavefronts) - 1;
-    std::array<std::uint8_t, ptx::kWarpSize> place;  // of missing_ among all lines
+    std::array<std::uint8_t, CoalescedAccess::kMostLines> place;  // of missing_ among all lines
     missing_.count = 0;
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& access = lines_.lines[i];
@@ -213,6 +235,7 @@ LoadStoreUnit::Wanted LoadStoreUnit::wait_for(std::uint64_t line, SectorMask mis
     std::uint32_t index = mshr_of(line);
     if (index == kNone) {
         std::uint32_t& head = chain(line);
+        if (free_mshr_ == kNone) add_mshr();
         index = free_mshr_;
         free_mshr_ = mshrs_[index].next;
         mshrs_[index] = Mshr{line, 0, false, EvictionPolicy::none, head, 0, {}, kNone};
@@ -228,6 +251,13 @@ LoadStoreUnit::Wanted LoadStoreUnit::wait_for(std::uint64_t line, SectorMask mis
     statistics_.requested_sectors += sector_count(absent);
     statistics_.loaded_sectors += sector_count(absent);
     return {index, absent};
+}
+
+// room_for_load() sees to it that other instructions never find none: what a texture instruction reads beyond
+// a line for each lane waits in the texture units.
+void LoadStoreUnit::add_mshr() {
+    free_mshr_ = static_cast<std::uint32_t>(mshrs_.size());
+    mshrs_.emplace_back();
 }
 
 std::uint32_t LoadStoreUnit::mshr_of(std::uint64_t line) {

@@ -80,6 +80,10 @@ class LoadStoreUnit {
     }
     Outcome load(const ptx::MemoryAccess& access, AccessPattern& pattern, const CacheUse& use,
                  const LoadOwner& owner, Cycle now);
+    /// A texture instruction, for `lanes` lanes: those whose texels are all of a border, or a query, read no
+    /// memory and take the time of the texture units.
+    Outcome fetch_texels(const ptx::MemoryAccess* access, unsigned lanes, const CacheUse& use,
+                         const LoadOwner& owner, Cycle now);
     Outcome store(const ptx::MemoryAccess& access, AccessPattern& pattern, const CacheUse& use, Cycle now);
     Outcome access_atomic(const ptx::MemoryAccess& access, AccessPattern& pattern, const CacheUse& use,
                           bool wants_result, const LoadOwner& owner, Cycle now);
@@ -213,6 +217,7 @@ class LoadStoreUnit {
         SectorMask sectors;  // that nobody has asked for
     };
     Wanted wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use, std::uint32_t load);
+    void add_mshr();
     std::uint32_t mshr_of(std::uint64_t line);
     void fill(std::uint32_t index, SectorMask sectors, Cycle ready, std::vector<Completed>& completed);
     void finish_line(std::uint32_t load, Cycle ready, std::vector<Completed>& completed);

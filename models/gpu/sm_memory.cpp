@@ -1,5 +1,6 @@
 // The SM's memory instructions: what goes to the load-store unit, and what comes back.
 #include <algorithm>
+#include <bit>
 
 #include "models/gpu/sm.h"
 
@@ -115,7 +116,11 @@ void Sm::update_room(Cycle now) {
 void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now) {
     WarpSlot& slot = state_.warps[warp];
     LoadStoreUnit::Outcome outcome;
-    if (step.access == nullptr || step.access->lanes == 0) {
+    if (row.info->texture) {
+        const LoadOwner owner{static_cast<std::uint16_t>(warp), false, false, slot.instruction};
+        outcome = load_store_.fetch_texels(step.access, static_cast<unsigned>(std::popcount(step.active_lanes)),
+                                           CacheUse(*row.info), owner, now);
+    } else if (step.access == nullptr || step.access->lanes == 0) {
         outcome = load_store_.shuffle(now);
     } else {
         outcome = access(warp, row, *step.access, now);

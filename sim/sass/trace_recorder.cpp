@@ -286,6 +286,13 @@ RecordingSource::RecordingSource(models::gpu::LaunchSource& inner, std::string p
     : inner_(inner), path_(std::move(path)), id_(id) {
     const ptx::LoadedKernel* const kernel = inner.launch().kernel;
     if (kernel == nullptr) throw Error("only launches of PTX can be recorded", {path_, 0, ""});
+    for (std::size_t i = 0; i < inner.instruction_count(); ++i) {
+        const ptx::Opcode opcode = ptx::instruction_of(*kernel, i).opcode;
+        if (opcode >= ptx::Opcode::suld && opcode <= ptx::Opcode::txq)
+            throw Error("kernel " + kernel->name() + " uses " + std::string(ptx::name_of(opcode)) +
+                            ", and traces have no addresses for textures and surfaces",
+                        {path_, 0, ""}, "run the kernel itself");
+    }
     for (std::size_t i = 0; i < inner.instruction_count(); ++i) code_.push_back(machine_code(*kernel, i));
     body_ = std::make_unique<File>(path_ + ".body");
 }

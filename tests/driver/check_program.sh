@@ -172,6 +172,13 @@ monitor)
     says out "monitor: right"
     says err "nvmlDeviceGetFanSpeed is not there yet"
     ;;
+textures)
+    build textures
+    run 0 --no-out -- ./textures
+    says out "textures and surfaces: right"
+    says err "there is no texture object"
+    says err "integers are not filtered"
+    ;;
 fork)
     build vector_add
     run 0 --time none --no-out -- sh -c './vector_add 1000 & ./vector_add 2000 && wait'

@@ -9,12 +9,14 @@
 #include <cstdint>
 
 namespace driver_types {
+#include "driver/cuda/array_types.h"
 #include "driver/cuda/types.h"
 }
 namespace runtime_types {
 // NOLINTNEXTLINE: in place of what the header declares
 #define CUlaunchAttribute OurLaunchAttribute
 #define cudaMemLocation OurMemLocation
+#include "driver/cudart/texture_types.h"
 #include "driver/cudart/types.h"
 #undef CUlaunchAttribute
 #undef cudaMemLocation
@@ -81,3 +83,32 @@ SAME(board_types::nvmlMemory_v2_t, nvmlMemory_v2_t, used);
 SAME_SIZE(board_types::nvmlUtilization_t, nvmlUtilization_t);
 static_assert(board_types::NVML_ERROR_ARGUMENT_VERSION_MISMATCH == NVML_ERROR_ARGUMENT_VERSION_MISMATCH);
 #endif
+
+SAME_SIZE(driver_types::CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_DESCRIPTOR);
+SAME(driver_types::CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_DESCRIPTOR, NumChannels);
+SAME_SIZE(driver_types::CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR);
+SAME(driver_types::CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_DESCRIPTOR, Flags);
+SAME_SIZE(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D);
+SAME(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D, srcHeight);
+SAME(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D, dstArray);
+SAME(driver_types::CUDA_MEMCPY3D, CUDA_MEMCPY3D, Depth);
+SAME_SIZE(driver_types::CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC);
+SAME(driver_types::CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC, res.linear.sizeInBytes);
+SAME(driver_types::CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC, res.pitch2D.pitchInBytes);
+SAME(driver_types::CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC, flags);
+SAME_SIZE(driver_types::CUDA_TEXTURE_DESC, CUDA_TEXTURE_DESC);
+SAME(driver_types::CUDA_TEXTURE_DESC, CUDA_TEXTURE_DESC, borderColor);
+static_assert(driver_types::kArrayLayered == CUDA_ARRAY3D_LAYERED && driver_types::kArraySurface == CUDA_ARRAY3D_SURFACE_LDST);
+static_assert(driver_types::kArrayCube == CUDA_ARRAY3D_CUBEMAP && driver_types::kArrayGather == CUDA_ARRAY3D_TEXTURE_GATHER);
+static_assert(driver_types::kTextureIntegers == CU_TRSF_READ_AS_INTEGER && driver_types::kTextureNormalized == CU_TRSF_NORMALIZED_COORDINATES);
+static_assert(driver_types::kTextureSrgb == CU_TRSF_SRGB && driver_types::kTextureSeamlessCube == CU_TRSF_SEAMLESS_CUBEMAP);
+static_assert(driver_types::kResourceLinear == CU_RESOURCE_TYPE_LINEAR && driver_types::kResourcePitched == CU_RESOURCE_TYPE_PITCH2D);
+
+SAME_SIZE(runtime_types::cudaChannelFormatDesc, cudaChannelFormatDesc);
+SAME_SIZE(runtime_types::cudaResourceDesc, cudaResourceDesc);
+SAME(runtime_types::cudaResourceDesc, cudaResourceDesc, res.linear.sizeInBytes);
+SAME(runtime_types::cudaResourceDesc, cudaResourceDesc, res.pitch2D.pitchInBytes);
+SAME(runtime_types::cudaResourceDesc, cudaResourceDesc, flags);
+SAME_SIZE(runtime_types::cudaTextureDesc, cudaTextureDesc);
+SAME(runtime_types::cudaTextureDesc, cudaTextureDesc, borderColor);
+SAME(runtime_types::cudaTextureDesc, cudaTextureDesc, seamlessCubemap);

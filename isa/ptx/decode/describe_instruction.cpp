@@ -58,6 +58,25 @@ void describe_memory(const Instruction& n, InstructionInfo& info) {
             if (n.opcode == Opcode::prefetch || n.opcode == Opcode::prefetchu)
                 info.space = StateSpace::global;
             break;
+        case Opcode::tex:
+        case Opcode::tld4:
+        case Opcode::suld:
+            info.space = StateSpace::global;
+            info.reads_memory = true;
+            info.texture = n.opcode != Opcode::suld;
+            break;
+        case Opcode::sust:
+            info.space = StateSpace::global;
+            info.writes_memory = true;
+            break;
+        case Opcode::sured:
+            info.space = StateSpace::global;
+            info.reads_memory = info.writes_memory = info.atomic = true;
+            break;
+        case Opcode::txq:
+        case Opcode::suq:
+            info.texture = true;
+            break;
         case Opcode::stmatrix:
             info.space = StateSpace::shared;
             info.writes_memory = true;

@@ -8,6 +8,7 @@
 #include "isa/numerics/formats.h"
 #include "isa/ptx/decode/warpgroup_details.h"
 #include "isa/ptx/machine/asynchronous.h"
+#include "isa/ptx/machine/texture_instructions.h"
 #include "isa/ptx/matrix_instruction.h"
 #include "isa/ptx/video_instruction.h"
 
@@ -123,6 +124,11 @@ bool accesses_memory(const Instruction& n) {
         case Opcode::ldmatrix:
         case Opcode::stmatrix:
         case Opcode::prefetchu:
+        case Opcode::tex:
+        case Opcode::tld4:
+        case Opcode::suld:
+        case Opcode::sust:
+        case Opcode::sured:
             return true;
         case Opcode::prefetch:
             return !n.has(Modifier::tensormap);
@@ -219,6 +225,11 @@ void set_instruction_details(const Instruction& n, DecodedInstruction& decoded) 
         decoded.offset = std::bit_cast<std::int64_t>(pack_video_selectors(details));
         return;
     }
+    if (is_texture_instruction(n)) {
+        decoded.target = std::bit_cast<std::uint32_t>(texture_operation(n, register_bits(n)));
+        decoded.accesses = accesses_memory(n);
+        return;
+    }
     const auto space =
         static_cast<std::uint16_t>(n.space == StateSpace::none ? StateSpace::generic : n.space);
     switch (n.opcode) {
@@ -296,7 +307,7 @@ void check_clock(const Instruction& n) {
 }
 
 unsigned register_bits(const Instruction& n) {
-    std::size_t which = n.opcode == Opcode::st ? 1 : 0;
+    std::size_t which = n.opcode == Opcode::st || n.opcode == Opcode::sust ? 1 : 0;
     if (which >= n.operands.size()) return 32;
     const Operand* operand = &n.operands[which];
     if (operand->kind == Operand::Kind::vector) {
@@ -310,8 +321,9 @@ unsigned register_bits(const Instruction& n) {
 
 void check_register_widths(const Instruction& n) {
     for (const Operand& operand : n.operands) {
-        if (operand.kind != Operand::Kind::vector || (n.opcode != Opcode::ld && n.opcode != Opcode::st))
-            continue;
+        const bool may_be_wider = n.opcode == Opcode::ld || n.opcode == Opcode::st || n.opcode == Opcode::suld ||
+                                  n.opcode == Opcode::sust;
+        if (operand.kind != Operand::Kind::vector || !may_be_wider) continue;
         const unsigned bits = register_bits(n);
         for (const Operand& element : operand.elements) {
             if (element.kind == Operand::Kind::reg && element_bits(n, element) != bits) {

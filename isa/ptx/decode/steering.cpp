@@ -70,6 +70,10 @@ bool forgets_pointers(const Instruction& instruction) {
         case Opcode::clz:
         case Opcode::setp:
         case Opcode::set:
+        case Opcode::tex:
+        case Opcode::tld4:
+        case Opcode::txq:
+        case Opcode::suq:
             return true;
         default:
             return is_float(instruction.type());
@@ -158,7 +162,8 @@ class RootAnalysis {
         }
         if (n.opcode == Opcode::call) return kUnknown;
         if (n.spill_slot != 0) return slot_roots_[n.spill_slot];
-        const bool loads = n.opcode == Opcode::ld || n.opcode == Opcode::ldu || n.opcode == Opcode::atom;
+        const bool loads = n.opcode == Opcode::ld || n.opcode == Opcode::ldu || n.opcode == Opcode::atom ||
+                           n.opcode == Opcode::suld;
         if (loads) return bits_of(n.type()) >= 64 ? kUnknown : 0;
         if (forgets_pointers(n)) return 0;
         Roots result = 0;
@@ -322,6 +327,17 @@ class Slicer {
                 break;
             case Opcode::red:
                 reads_[i] = writes_[i] = region(n.operands[0], n.space);
+                break;
+            case Opcode::tex:  // wherever the object says
+            case Opcode::tld4:
+            case Opcode::suld:
+                reads_[i] = somewhere_in_global_memory();
+                break;
+            case Opcode::sust:
+                writes_[i] = somewhere_in_global_memory();
+                break;
+            case Opcode::sured:
+                reads_[i] = writes_[i] = somewhere_in_global_memory();
                 break;
             case Opcode::cp:
                 if (is_async_copy(n)) {

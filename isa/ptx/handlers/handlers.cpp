@@ -5,6 +5,7 @@
 #include "isa/ptx/machine/calls.h"
 #include "isa/ptx/machine/control.h"
 #include "isa/ptx/machine/stack.h"
+#include "isa/ptx/machine/texture_instructions.h"
 
 namespace heddle::ptx {
 
@@ -67,6 +68,7 @@ Handler select_handler(const Instruction& instruction, const HandlerRequest& req
     if (const Handler control = select_control(instruction)) return control;
     if (const Handler stack = select_stack(instruction)) return stack;
     if (is_asynchronous(instruction)) return select_asynchronous(instruction, request.evaluate);
+    if (is_texture_instruction(instruction)) return select_texture_instruction(instruction, request.evaluate);
     const Handler handler = select_variant(instruction, request);
     if (handler == nullptr && !(instruction.opcode == Opcode::ld && !request.evaluate)) {
         throw Error("this combination of types and modifiers of " + std::string(name_of(instruction.opcode)) +

@@ -184,6 +184,7 @@ inline MemoryAccess& begin_access(State& warp, std::uint32_t mask, StateSpace sp
     access.bytes_per_lane = static_cast<std::uint8_t>(bytes);
     access.lanes = mask;
     access.zero_filled_lanes = 0;
+    access.texels = nullptr;
     return access;
 }
 

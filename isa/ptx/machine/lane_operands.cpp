@@ -74,6 +74,7 @@ Allocation& find_global(const Warp::State& warp, unsigned lane, std::uint64_t ad
 
 MemoryAccess& begin_shared_report(Warp::State& warp, unsigned bytes, bool write, bool atomic) {
     MemoryAccess& access = warp.cta->scratch->access;
+    access.texels = nullptr;
     access.space = StateSpace::shared;
     access.write = write;
     access.atomic = atomic;

@@ -38,6 +38,8 @@ bool touches_memory(const InstructionInfo& info) {
 
 // In timing mode such an instruction does nothing but say where it goes.
 bool reports_access(const Instruction& n, const InstructionInfo& info) {
+    if (n.opcode == Opcode::tex || n.opcode == Opcode::tld4 || n.opcode == Opcode::suld || n.opcode == Opcode::sust)
+        return true;
     const bool plain = n.opcode == Opcode::ld || n.opcode == Opcode::st;
     return (plain || info.async_copy) && (n.space == StateSpace::global || info.async_copy);
 }

@@ -25,12 +25,17 @@ StateSpace space_of(const Instruction& n) {
         case Opcode::ldmatrix:
         case Opcode::stmatrix:
             return StateSpace::shared;
+        case Opcode::suld:
+        case Opcode::sust:
+            return StateSpace::global;
         default:
             return n.space == StateSpace::none ? StateSpace::generic : n.space;
     }
 }
 
 bool is_read_only(const Instruction& n) {
+    if (n.opcode == Opcode::tex || n.opcode == Opcode::tld4 || n.opcode == Opcode::txq || n.opcode == Opcode::suq)
+        return true;
     return n.has(Modifier::nc) || n.space == StateSpace::constant || n.space == StateSpace::parameter;
 }
 
@@ -234,7 +239,8 @@ std::uint32_t expected_latency(const Instruction& n) {
         case Pipeline::load_store: {
             const bool far = n.opcode == Opcode::ld && n.spill_slot == 0 && n.space != StateSpace::shared &&
                              n.space != StateSpace::constant && n.space != StateSpace::parameter;
-            return far || n.opcode == Opcode::atom ? kGlobal : kShared;
+            const bool texels = n.opcode == Opcode::tex || n.opcode == Opcode::tld4 || n.opcode == Opcode::suld;
+            return far || texels || n.opcode == Opcode::atom ? kGlobal : kShared;
         }
         default:
             return kArithmetic * slots;

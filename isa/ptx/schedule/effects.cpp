@@ -36,8 +36,15 @@ Effect effect_of(const Instruction& n) {
                 n.operands[1].base == Operand::Kind::parameter)
                 return Effect::none;
             return is_ordered_access(n) ? Effect::everything : Effect::load;
+        case Opcode::tex:  // what a kernel writes it must not read through a texture
+        case Opcode::tld4:
+        case Opcode::txq:
+        case Opcode::suq:
+        case Opcode::suld:
         case Opcode::ldmatrix:
             return Effect::load;
+        case Opcode::sust:
+            return Effect::store;
         case Opcode::st:
             return is_ordered_access(n) || n.space == StateSpace::parameter ? Effect::everything
                                                                             : Effect::store;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/ptx/machine/texture_instructions.h"
 
 namespace heddle::ptx {
 namespace {
@@ -25,15 +26,8 @@ std::string join(const std::vector<std::string_view>& suffixes) {
 // Whole families that are not simulated.
 std::string_view explain_unsupported(Opcode opcode) {
     switch (opcode) {
-        case Opcode::tex:
-        case Opcode::tld4:
-        case Opcode::txq:
-        case Opcode::suld:
-        case Opcode::sust:
-        case Opcode::sured:
-        case Opcode::suq:
         case Opcode::istypep:
-            return "textures and surfaces are not supported";
+            return "references to textures and surfaces are not supported";
         case Opcode::multimem:
             return "multimem needs several devices, which are not simulated";
         case Opcode::tcgen05:
@@ -193,8 +187,19 @@ void InstructionParser::match(Instruction& instruction, const Token& opcode,
         }
     }
     if (!matched) return replace_unsupported(instruction, opcode, suffixes);
+    if (is_texture_instruction(instruction) && names_no_register(raw)) {
+        return replace_unsupported(instruction, opcode, suffixes,
+                                   "references to textures and surfaces are not supported: pass objects to the kernel");
+    }
     cursor_.fail("in " + std::string(opcode.text) + join(suffixes) + ": " + complaint.problem,
                  complaint.token, complaint.remedy);
+}
+
+// A texture that the module declares, in place of a register that holds an object.
+bool InstructionParser::names_no_register(const std::vector<RawOperand>& raw) const {
+    return std::any_of(raw.begin(), raw.end(), [&](const RawOperand& operand) {
+        return operand.kind == RawOperand::Kind::address && !operand.name.empty() && symbols_.find_register(operand.name) < 0;
+    });
 }
 
 void InstructionParser::fail_unknown_opcode(const Token& opcode) const {
@@ -207,7 +212,7 @@ void InstructionParser::fail_unknown_opcode(const Token& opcode) const {
 
 // The kernel is refused when it is loaded; the module may have others.
 void InstructionParser::replace_unsupported(Instruction& instruction, const Token& opcode,
-                                            const std::vector<std::string_view>& suffixes) {
+                                            const std::vector<std::string_view>& suffixes, const std::string& remedy) {
     std::string forms;
     for (const InstructionForm& form : forms_of(instruction.opcode)) {
         if (forms.size() > 600) {
@@ -220,7 +225,8 @@ void InstructionParser::replace_unsupported(Instruction& instruction, const Toke
     }
     unsupported_.push_back(
         {"unsupported form " + std::string(opcode.text) + join(suffixes), std::string(opcode.text),
-         forms.empty() ? std::string(explain_unsupported(instruction.opcode)) : "supported forms: " + forms,
+         !remedy.empty()  ? remedy
+         : forms.empty() ? std::string(explain_unsupported(instruction.opcode)) : "supported forms: " + forms,
          opcode.line});
     instruction.unsupported = static_cast<std::uint32_t>(unsupported_.size());
     instruction.opcode = Opcode::trap;

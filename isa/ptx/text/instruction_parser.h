@@ -37,7 +37,8 @@ class InstructionParser {
 
     [[noreturn]] void fail_unknown_opcode(const Token& opcode) const;
     void replace_unsupported(Instruction& instruction, const Token& opcode,
-                             const std::vector<std::string_view>& suffixes);
+                             const std::vector<std::string_view>& suffixes, const std::string& remedy = "");
+    bool names_no_register(const std::vector<RawOperand>& raw) const;
 
     TokenCursor& cursor_;
     Kernel& kernel_;

@@ -66,6 +66,14 @@ bool names_space_by_variable(const Instruction& instruction, StateSpace space) {
     }
 }
 
+// 32-bit integers, but for textures, which say what coordinates are; the number of a layer comes before them.
+Type coordinate_type(const Instruction& instruction, std::size_t index) {
+    if (instruction.opcode != Opcode::tex && instruction.opcode != Opcode::tld4) return Type::s32;
+    const bool layered = instruction.has(Modifier::array1) || instruction.has(Modifier::array2) ||
+                         instruction.has(Modifier::array_cube);
+    return layered && index == 0 ? Type::b32 : instruction.type(1);
+}
+
 }  // namespace
 
 bool OperandBinder::bind_operands(const InstructionForm& form, const std::vector<RawOperand>& raw,
@@ -286,7 +294,7 @@ bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand
     operand.kind = Operand::Kind::address;
     operand.bits = raw.bits;
     if (raw.indexed && find_variable(raw.name) < 0) return reject("only a variable can be indexed");
-    if (!bind_coordinates(pattern, raw, operand, complaint)) return false;
+    if (!bind_coordinates(pattern, raw, instruction, operand, complaint)) return false;
     if (raw.name.empty()) {
         operand.base = Operand::Kind::immediate;
         return true;
@@ -324,28 +332,29 @@ bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand
                   near.empty() ? "declare it first" : "did you mean " + near + "?");
 }
 
-// [base, {x, y}]: 32-bit integers.
-bool OperandBinder::bind_coordinates(const OperandPattern& pattern, const RawOperand& raw, Operand& operand,
-                                     Complaint& complaint) {
+// [base, {x, y}], and [base, x] where there is one.
+bool OperandBinder::bind_coordinates(const OperandPattern& pattern, const RawOperand& raw,
+                                     const Instruction& instruction, Operand& operand, Complaint& complaint) {
     if (!pattern.coordinates) {
         if (raw.elements.empty()) return true;
         complaint = {"this address takes no coordinates", "", raw.elements[0].token};
         return false;
     }
-    if (raw.elements.size() != 1 || raw.elements[0].kind != RawOperand::Kind::vector) {
+    const bool bare = pattern.elements == 1 && raw.elements.size() == 1 && raw.elements[0].kind != RawOperand::Kind::vector;
+    if (!bare && (raw.elements.size() != 1 || raw.elements[0].kind != RawOperand::Kind::vector)) {
         complaint = {"expected an address with coordinates", "write it as [register, {x, y}]", raw.token};
         return false;
     }
-    const std::vector<RawOperand>& coordinates = raw.elements[0].elements;
+    const std::vector<RawOperand>& coordinates = bare ? raw.elements : raw.elements[0].elements;
     if (pattern.elements != 0 && coordinates.size() != pattern.elements) {
         complaint = {"expected " + std::to_string(pattern.elements) + " coordinates", "",
                      raw.elements[0].token};
         return false;
     }
     OperandPattern scalar;
-    for (const RawOperand& coordinate : coordinates) {
-        if (!bind_scalar(scalar, Type::s32, coordinate, operand.elements.emplace_back(), complaint))
-            return false;
+    for (std::size_t i = 0; i < coordinates.size(); ++i) {
+        const Type type = coordinate_type(instruction, i);
+        if (!bind_scalar(scalar, type, coordinates[i], operand.elements.emplace_back(), complaint)) return false;
     }
     return true;
 }

@@ -47,8 +47,8 @@ class OperandBinder {
     bool bind_reserved(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand);
     bool bind_address(const OperandPattern& pattern, const RawOperand& raw, Instruction& instruction,
                       Operand& operand, Complaint& complaint);
-    bool bind_coordinates(const OperandPattern& pattern, const RawOperand& raw, Operand& operand,
-                          Complaint& complaint);
+    bool bind_coordinates(const OperandPattern& pattern, const RawOperand& raw,
+                          const Instruction& instruction, Operand& operand, Complaint& complaint);
     bool bind_literal(Type type, const RawOperand& raw, Operand& operand, Complaint& complaint);
 
     Kernel& kernel_;

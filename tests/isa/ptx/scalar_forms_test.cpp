@@ -393,7 +393,7 @@ TEST_CASE("Families that are not simulated say so", "[ptx][scalar]") {
                     "test"),
             Catch::Contains(what));
     };
-    check("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "textures and surfaces");
+    check("sust.p.2d.v4.b32.trap [%rd1, {%r1, %r2}], {%r1, %r1, %r2, %r2};", "supported forms: \"sust b 1d");
     check("istypep.texref %p1, %rd1;", "textures and surfaces");
     check("multimem.red.relaxed.sys.global.add.f32 [%rd1], %f1;", "several devices");
 }

@@ -481,7 +481,7 @@ TEST_CASE(
     std::ostringstream committed;
     committed << stream.rdbuf();
     CHECK((committed.str() == page.out));  // not printed: it is long
-    CHECK_THAT(page.out, Catch::Contains("| `fma` | `fma") && Catch::Contains("not yet: textures"));
+    CHECK_THAT(page.out, Catch::Contains("| `fma` | `fma") && Catch::Contains("not yet: references to textures"));
 }
 
 TEST_CASE("heddle kernel --registers ptxas takes the count of ptxas, or says that it is not there") {

@@ -188,6 +188,23 @@ kernels::LibraryKernel masked_accesses() {
 
 }  // namespace
 
+TEST_CASE("A kernel that reads a texture is not recorded, and the error says why") {
+    const Folder folder;
+    for (const char* const instruction : {"tex.1d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0}];",
+                                          "suld.b.1d.b32.trap %r1, [%rd0, {%r0}];"}) {
+        kernels::LibraryKernel sample = masked_accesses();
+        sample.kernel.text =
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry masked(.param .u64 there)\n{\n"
+            ".reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .f32 %f<8>; ld.param.u64 %rd0, [there]; mov.u32 %r0, "
+            "%tid.x;\n" +
+            std::string(instruction) + "\nret;\n}\n";
+        const benchmarks::PreparedLaunch prepared(sample, ptx::Mode::timing);
+        models::gpu::PtxSource source(prepared.context());
+        CHECK_THROWS_WITH(RecordingSource(source, (folder / "kernel-1.traceg").string(), 1),
+                          Catch::Contains("traces have no addresses for textures and surfaces"));
+    }
+}
+
 TEST_CASE("Accesses of no lane keep their width and one address of 0, as tracers write them") {
     // A line of a trace of an A100: "0250 00000000 1 R8 LDG.E 1 R16 4 1 0x0 0 0". Accel-Sim ends at a load or
     // store of width 0.
@@ -219,8 +236,8 @@ TEST_CASE("Accesses of no lane keep their width and one address of 0, as tracers
         if (mask == "00000000") CHECK(rest == " 1 0x0 0 0");
     }
     CHECK(widths["LDG"] == std::set<unsigned>{1, 16});
-    for (const char* name : {"LDG", "STG", "LDS", "STS", "LDL", "STL", "LD", "ST", "ATOMG", "ATOMS", "RED",
-                             "LDGSTS"}) {
+    for (const char* name :
+         {"LDG", "STG", "LDS", "STS", "LDL", "STL", "LD", "ST", "ATOMG", "ATOMS", "RED", "LDGSTS"}) {
         INFO(name);
         CHECK(!widths[name].empty());
         CHECK(widths_of_none[name] == widths[name]);
