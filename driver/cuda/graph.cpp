@@ -372,7 +372,7 @@ HEDDLE_API CUresult cuGraphDebugDotPrint(Graph* graph, const char* path, unsigne
     for (const auto& node : graph->nodes) numbers.emplace(node.get(), numbers.size());
     for (const auto& node : graph->nodes) {
         std::fprintf(file, "    node%zu [shape=box, label=\"%zu %s%s%s\"];\n", numbers[node.get()], numbers[node.get()], type_name(node->type), node->type == 0 ? "\\n" : "",
-                     node->type == 0 ? node->kernel.function->name.c_str() : "");
+                     node->type != 0 ? "" : node->kernel.function == nullptr ? "routine of a library" : node->kernel.function->name.c_str());
         for (const GraphNode* const before : node->after) std::fprintf(file, "    node%zu -> node%zu;\n", numbers[before], numbers[node.get()]);
     }
     std::fprintf(file, "}\n");

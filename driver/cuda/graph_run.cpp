@@ -41,6 +41,7 @@ GraphMemory::~GraphMemory() {
 }
 
 CUresult Graph::Node::set_kernel(Kernel given) {
+    if (given.function == nullptr) return missing("a change of a library's routine in a graph");
     kernel = std::move(given);
     kernel.parameters.clear();
     for (const ParameterDescription& parameter : kernel.function->parameters) kernel.parameters.push_back(kernel.bytes.data() + parameter.offset);
@@ -134,7 +135,7 @@ std::unique_ptr<Graph> clone(const Graph& graph) {
         auto made = std::make_unique<Graph::Node>(*node);
         made->graph = copy.get();
         made->original = node.get();
-        if (node->type == 0) made->set_kernel(node->kernel);  // with parameters of its own
+        if (node->kernel.function != nullptr) made->set_kernel(node->kernel);  // with parameters of its own; none: a routine of a library
         if (node->child) made->child = clone(*node->child);
         made->child_executable.reset();
         copies[node.get()] = made.get();

@@ -258,6 +258,8 @@ class LoadedKernel {
     std::span<const std::byte> constants() const;
     /// Its values may depend on time: it reads %clock, %clock64 or %globaltimer.
     bool reads_clock() const;
+    /// They may depend on where a thread runs: it reads %smid or %warpid.
+    bool reads_its_place() const;
     /// Thread blocks (or clusters) of a launch tell each other nothing: no atomic operations on global memory, no volatile or ordered accesses
     /// to it, no output and no heap. Then they may run in any order and at the same time, with the same results.
     bool blocks_are_independent() const;
@@ -269,7 +271,7 @@ class LoadedKernel {
     std::span<const std::uint32_t> skipped_writes() const;
     /// Timing mode: values are written to global memory, where other thread blocks may read them.
     bool steering_writes() const;
-    /// No value in global memory or in a texture, and no clock, decides about the kernel's time: launches of the same geometry and the same
+    /// No value in global memory or in a texture, no clock and no number of an SM or warp, decides about the kernel's time: launches of the same geometry and the same
     /// parameters take the same cycles, whatever lies in memory, and timing mode writes nothing there.
     bool time_depends_on_launch_alone() const;
     /// The CUDA source of an instruction: "blas.cu:12 (dot(float*) inlined at blas.cu:30)"; "" when the

@@ -302,7 +302,7 @@ std::span<const std::uint32_t> LoadedKernel::skipped_writes() const {
 }
 
 bool LoadedKernel::time_depends_on_launch_alone() const {
-    return !implementation_->steering_reads_global && !implementation_->steering_writes && !reads_clock();
+    return !implementation_->steering_reads_global && !implementation_->steering_writes && !reads_clock() && !reads_its_place();
 }
 
 bool LoadedKernel::steering_writes() const {

@@ -67,6 +67,25 @@ bool reads_a_clock(const Kernel& kernel) {
 
 }  // namespace
 
+namespace {
+
+bool reads_place(const Operand& operand) {
+    if (operand.kind == Operand::Kind::special) {
+        const auto which = static_cast<SpecialRegister>(operand.index);
+        return which == SpecialRegister::smid || which == SpecialRegister::warpid;
+    }
+    return std::any_of(operand.elements.begin(), operand.elements.end(), reads_place);
+}
+
+}  // namespace
+
+bool LoadedKernel::reads_its_place() const {
+    for (const Instruction& instruction : implementation_->kernel.instructions)
+        for (const Operand& operand : instruction.operands)
+            if (reads_place(operand)) return true;
+    return false;
+}
+
 bool LoadedKernel::reads_clock() const {
     return reads_a_clock(implementation_->kernel);
 }
