@@ -64,8 +64,8 @@ struct ParameterDescription {
     std::string value;  ///< "50 MiB"
     std::string range;  ///< "1 MiB .. 1 GiB"
     std::string meaning;
-    std::string source;  ///< the comment beside the value, or "command line"; empty where the default holds
-    std::string where;   ///< "h100-sxm.yaml:31"; empty where the default holds
+    std::string source;  ///< the comment beside the value, or "command line"; empty where no file sets it
+    std::string where;   ///< "h100-sxm.yaml:31"; empty where no file sets it
 };
 
 /// Describes every parameter, in the order in which Machine::describe() lists them. The device is not
