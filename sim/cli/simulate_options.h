@@ -1,4 +1,4 @@
-// What `heddle simulate` was asked for.
+// The options of `heddle simulate`.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace heddle::cli {
 
+/// Options as they are on the command line; texts are parsed when the workload is known.
 struct SimulateCommandOptions {
     std::string workload, hardware;
     std::string batch, sequence, widths;
@@ -22,7 +23,8 @@ struct SimulateCommandOptions {
     sim::Programs programs = sim::Programs::refused;
 };
 
-/// Throws heddle::Error when an option was given that only training steps have; `instead` says what the workload is.
+/// Throws heddle::Error when an option is given that only training steps have; `instead` says what the
+/// workload is.
 void refuse_options_of_steps(const SimulateCommandOptions& options, const std::string& instead);
 
 }  // namespace heddle::cli
