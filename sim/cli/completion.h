@@ -14,6 +14,4 @@ std::string bash_completion(const CommandDescription& root);
 std::string zsh_completion(const CommandDescription& root);
 std::string fish_completion(const CommandDescription& root);
 
-/// The commands `heddle completion SHELL` and `heddle man` read the tree of `app` (run.h).
-
 }  // namespace heddle::cli

@@ -33,7 +33,7 @@ void add_parallelism_options(CLI::App& command, ParallelismOptions& options);
 /// and the price of a training. Throws heddle::Error when no plan fits.
 void search_parallelism(const ParallelismOptions& options);
 
-/// Heddle parallelism.
+/// Adds `heddle parallelism`.
 void add_parallelism_command(CLI::App& app);
 
 }  // namespace heddle::cli

@@ -28,9 +28,10 @@
 
 namespace heddle::fusion {
 
+/// What a layout assignment changed.
 struct LayoutCount {
     std::size_t images = 0;      ///< tensors that are kept with channels last
-    std::size_t transposes = 0;  ///< copies that were put in
+    std::size_t transposes = 0;  ///< copies that were inserted
 };
 
 /// The same step with channels last inside. Tensors keep their numbers; those that are laid out anew have the

@@ -1,4 +1,4 @@
-// What a step computes twice, as derivatives do for both summands of a residual sum.
+// Removal of what a step computes twice, as derivatives do for both summands of a residual sum.
 #pragma once
 
 #include <cstddef>

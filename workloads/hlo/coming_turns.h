@@ -14,6 +14,7 @@
 
 namespace heddle::hlo {
 
+/// The loops that are being evaluated, and how the counters of each change.
 class ComingTurns {
   public:
     using Steps = std::vector<double>;

@@ -21,6 +21,7 @@ struct Window {
     Dimensions size, stride, low, high, base_dilation, window_dilation, reversed;
 };
 
+/// Converts one module. An object converts only once.
 class Converter {
   public:
     explicit Converter(const Module& module) : module_(module), writer_(module.name) {}

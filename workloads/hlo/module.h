@@ -11,6 +11,7 @@
 
 namespace heddle::hlo {
 
+/// The shape and element type of a value.
 struct Shape {
     trace::ElementType type = trace::ElementType::f32;
     std::vector<std::int64_t> dimensions;
@@ -20,6 +21,7 @@ struct Shape {
     std::vector<Shape> elements;  ///< of a tuple
 };
 
+/// One instruction of a computation.
 struct Instruction {
     std::string name;
     std::string opcode;                             ///< "dot", "broadcast", "add", ...
@@ -36,6 +38,7 @@ struct Computation {
     std::vector<std::string> results;  ///< the root, or what `return` names
 };
 
+/// A whole program: computations by name.
 struct Module {
     std::string name, file;
     std::map<std::string, Computation> computations;
@@ -62,7 +65,8 @@ struct Placed {
     std::vector<std::int64_t> shape, strides;
     std::int64_t offset = 0;
 };
-/// The same with the arguments and the results of the program, tuples flattened.
+
+/// Does the same with the arguments and results of the program, with tuples flattened.
 struct Program {
     trace::Trace trace;
     std::vector<Placed> arguments, results;

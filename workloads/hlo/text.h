@@ -11,6 +11,7 @@
 
 namespace heddle::hlo {
 
+/// A position in a text. The text must outlive it.
 class Cursor {
   public:
     Cursor(const std::string& text, const std::string& file, unsigned line)

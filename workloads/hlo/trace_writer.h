@@ -13,6 +13,7 @@
 
 namespace heddle::hlo {
 
+/// Collects tensors and ops of one Trace.
 class TraceWriter {
   public:
     /// What an op is called and which part of the step it is.
@@ -37,7 +38,7 @@ class TraceWriter {
                   Attributes attributes, const Result& result) {
         return emit(label, kind, inputs, std::move(attributes), {result})[0];
     }
-    /// The same elements one behind the other: itself, or a copy, made once.
+    /// Returns the same elements contiguous in memory: the tensor itself, or a copy that is made once.
     View densely(const Label& label, const View& view);
     /// The same elements in the same order under another shape: a view of them, or of their dense copy where
     /// they would have to move. Throws heddle::Error when `to` has another number of elements.

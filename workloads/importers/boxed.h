@@ -7,6 +7,7 @@
 
 namespace heddle::importers {
 
+/// Holds a value or nothing, like std::optional, and takes only the space of a pointer. Copies are deep.
 template <class T>
 class Boxed {
   public:

@@ -50,6 +50,7 @@ const T& need(const T* pointer, const std::string& what) {
     return *pointer;
 }
 
+/// Builds the trace of one recording. The recording must outlive it.
 class Builder {
   public:
     explicit Builder(const Recording& recording) : recording_(recording) {}

@@ -21,6 +21,7 @@ struct KernelName {
     std::optional<bool> boolean(std::size_t index) const;
 };
 
+/// Parses a demangled or mangled kernel name; parts that are not recognised stay empty.
 KernelName parse_kernel_name(const std::string& name);
 
 /// A template argument such as "768u" or "64"; nothing when it is no integer.

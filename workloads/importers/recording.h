@@ -41,6 +41,7 @@ struct RecordedTensor {
     }
 };
 
+/// One operand of a recorded call: a tensor, a list of tensors, or a literal.
 struct Argument {
     Boxed<RecordedTensor> tensor;
     std::vector<RecordedTensor> tensors;  ///< of a list of tensors
@@ -80,6 +81,7 @@ struct Call {
     const Literal* literal(std::size_t index) const;
 };
 
+/// A recording, which readers fill and finish() completes.
 class Recording {
   public:
     Recording() = default;

@@ -28,6 +28,7 @@ void torch_product(Builder& builder, Op& op, const Call& call);  ///< mm, addmm,
 void describe_product(Op& op, const KernelName& name);           ///< m, n, tile and layout
 void describe_access(Op& op, const KernelName& name);            ///< how a pointwise kernel walks over memory
 void fill_operation(Builder& builder, const Launch& launch);     ///< fill_, zero_, full
+/// Adds the op of a kernel that fills a tensor with consecutive numbers.
 void arange_operation(Builder& builder, const Launch& launch);
 void dropout_operation(Builder& builder, const Launch& launch);
 void lookup_operation(Builder& builder, const Launch& launch);  ///< embedding, index, gather, scatter
@@ -37,6 +38,7 @@ const Call* convolving_call(const Launch& launch);
 /// window is one position (GEMM kernels on each picture), and the sums that follow them.
 bool convolution_step_rule(Builder& builder, const Launch& launch);
 bool forward_convolution(Builder& builder, const Launch& launch);
+/// The operand towards which a convolution's gradient is computed.
 enum class ConvolutionGradient : std::uint8_t { data, weight };
 void backward_convolution(Builder& builder, const Launch& launch, const Call& call,
                           ConvolutionGradient gradient);

@@ -14,6 +14,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the forward kernel for Hopper.
 struct AttentionWgmmaSpec {
     unsigned compute_capability = 90;
     ElementType type = ElementType::bf16;  ///< f16 or bf16
@@ -44,6 +45,8 @@ struct AttentionOperand {
     KernelArgument memory;  ///< a pointer_argument(); its name does not matter
     std::uint64_t row = 0, head = 0, batch = 0;
 };
+
+/// Sizes and operands of one attention.
 struct AttentionProblem {
     std::uint32_t batch = 1, heads = 1, kv_heads = 1, queries = 0, keys = 0;
     float scale = 1;
@@ -61,6 +64,7 @@ struct AttentionProblem {
 /// Throws heddle::Error for what it cannot do.
 GeneratedKernel generate_attention_wgmma(const AttentionWgmmaSpec& spec);
 
+/// The grid and the arguments of a launch.
 struct AttentionWgmmaLaunch {
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument> arguments;

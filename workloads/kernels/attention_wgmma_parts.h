@@ -24,6 +24,7 @@ inline constexpr unsigned kAttentionThreads = kWarpgroupThreads * (kAttentionCon
 /// Throws heddle::Error: kernels for another type or head dimension are not there.
 void check_attention_wgmma(ElementType type, unsigned head_dim, const SourceLocation& where);
 
+/// Emits these parts into a kernel. The writer must outlive the object.
 class AttentionWgmmaParts {
   public:
     AttentionWgmmaParts(PtxWriter& w, ElementType type) : w_(w), type_(type) {}

@@ -22,8 +22,10 @@
 
 namespace heddle::kernels {
 
+/// The product that a convolution kernel computes.
 enum class ConvolutionPass : std::uint8_t { forward, data_grad, weight_grad };
 
+/// The sizes of a convolution; lists have one entry for each spatial axis.
 struct ConvolutionGeometry {
     std::uint32_t batch = 1, channels = 1, filters = 1, groups = 1;
     std::vector<std::uint32_t> input, window, output, strides, dilation;
@@ -36,6 +38,7 @@ struct ConvolutionGeometry {
     std::uint32_t outputs() const;
 };
 
+/// Parameters of a convolution kernel.
 struct ConvolutionSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::bf16;  ///< of both operands
@@ -78,10 +81,12 @@ ConvolutionGemm gemm_of(ConvolutionPass pass, const ConvolutionGeometry& geometr
 /// Throws heddle::Error for what it cannot do. Pointers a, b, d, bias: x, w, y; dy, w, dx; dy, x, dw.
 GeneratedKernel generate_convolution(const ConvolutionSpec& spec);
 
+/// The grid and the scalar arguments of a launch.
 struct ConvolutionLaunch {
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument> scalars;
 };
+
 /// `k_per_slice`: a multiple of convolution_tile_k(); 0: all of k. Throws heddle::Error for tensors of 2^31
 /// elements or more.
 ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const ConvolutionGeometry& geometry,

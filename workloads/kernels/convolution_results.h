@@ -14,6 +14,7 @@ bool wide_convolution_results(const ConvolutionSpec& spec);
 /// Whether f32 results of tensor cores leave two at a time.
 bool paired_convolution_results(const ConvolutionSpec& spec);
 
+/// Emits the code that stores a tile of results.
 class ConvolutionResults {
   public:
     /// Elements (b64) from d to a row's first column, and a predicate.

@@ -11,6 +11,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernels.
 struct Fp8QuantiseSpec {
     unsigned compute_capability = 90;
     ElementType input = ElementType::bf16;

@@ -15,6 +15,7 @@
 
 namespace heddle::kernels {
 
+/// A kernel that can compute a product.
 struct GemmChoice {
     bool tensor_cores = false;
     GemmTile tile;                   ///< SIMT: m and n count, k is 8; wgmma: m, n, k and stages
@@ -53,6 +54,7 @@ struct GemmConditions {
     GemmSurroundings surroundings;
 };
 
+/// The sizes of a product D[m, n] = A[m, k] B[k, n].
 struct GemmShape {
     std::uint32_t m = 0, n = 0, k = 0, batch = 1;
     bool tf32 = false;  ///< operands of f32 may be read as tf32

@@ -43,7 +43,7 @@ struct GemmMachine {
     double minimum_clock = 0.345e9;
 };
 
-/// Of a device of which nothing but the generation is known.
+/// Returns the parameters of a device of which only the generation is known.
 GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type);
 
 /// What is where before the product begins.
@@ -56,6 +56,7 @@ struct GemmSurroundings {
     double beside_bytes = 0;
 };
 
+/// The sizes of a product, and the bytes of its elements.
 struct GemmWork {
     double m = 0, n = 0, k = 0, batch = 1;
     double element_bytes = 2, result_bytes = 2;
@@ -73,6 +74,7 @@ struct GemmShapeOfTile {
     unsigned rows_by_elements = 0;  ///< of A and B that are copied by single elements, through L1
 };
 
+/// The estimated time and its parts.
 struct GemmEstimate {
     double seconds = 0;
     // Parts, in seconds; what overlaps counts in each.
@@ -85,7 +87,7 @@ struct GemmEstimate {
 GemmEstimate estimate_gemm(const GemmMachine& machine, const GemmSurroundings& surroundings,
                            const GemmWork& work, const GemmShapeOfTile& tile);
 
-/// Of a product without tiles (gemv.h): `warps` for each output.
+/// Estimates a product without tiles (gemv.h) with `warps` warps for each output.
 GemmEstimate estimate_gemv(const GemmMachine& machine, const GemmSurroundings& surroundings,
                            const GemmWork& work, unsigned warps);
 

@@ -29,6 +29,7 @@ struct GemmTile {
 /// Stages of a ring; CUTLASS's kernels have up to 10 (64x64_16x10).
 inline constexpr unsigned kMostRingStages = 16;
 
+/// Parameters of the kernel.
 struct GemmMmaSpec {
     unsigned compute_capability = 80;
     /// Of A and B: f16, bf16, f32 (as tf32), f64, i8 (D is i32, without an epilogue), e4m3 or e5m2.
@@ -45,6 +46,7 @@ struct GemmMmaSpec {
     GemmEpilogue epilogue;
 };
 
+/// Writes the kernel. Throws heddle::Error for parameters that do not fit together.
 GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec);
 /// `batch_times_splits`: grid z.
 Extent3 gemm_mma_grid(const GemmMmaSpec& spec, std::uint32_t m, std::uint32_t n,
@@ -57,7 +59,7 @@ unsigned rows_by_elements(const GemmTile& tile, ElementType type, unsigned copy_
 /// for all of it.
 unsigned parts_by_elements(unsigned compute_capability, const GemmTile& tile, ElementType type,
                            unsigned copy_a, unsigned copy_b);
-/// Of the sums: f32, f64 or i32.
+/// Returns the type of the sums: f32, f64 or i32.
 ElementType mma_accumulator(ElementType type);
 /// What a generation has that multiplies a type by mma.sync; null: none does.
 target::Feature mma_feature(ElementType type);

@@ -31,7 +31,7 @@ numerics::ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split 
 
 numerics::ReductionPlan plan_of(const GemvSpec& spec);
 
-/// Of the kernels that a choice stands for, with D in `output`.
+/// Returns the plan of the kernels that a choice represents, with D in `output`.
 numerics::ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType output,
                                 unsigned compute_capability);
 
@@ -40,6 +40,7 @@ struct PlannedPart {
     std::uint32_t row = 0, column = 0, rows = 0, columns = 0;
     numerics::ReductionPlan plan;
 };
+
 /// All of D: with stream-K a part for each tile, else one.
 std::vector<PlannedPart> planned_parts(const GemmChoice& choice, const numerics::ReductionPlan& plan,
                                        std::uint32_t m, std::uint32_t n);

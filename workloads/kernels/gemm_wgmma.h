@@ -19,8 +19,11 @@
 
 namespace heddle::kernels {
 
+/// How consumer warpgroups share the work: both on one tile (cooperative), or in turns on a tile each
+/// (ping_pong).
 enum class WgmmaSchedule : std::uint8_t { cooperative, ping_pong };
 
+/// The tile of a thread block and the warpgroups that compute it.
 struct WgmmaTile {
     unsigned m = 128, n = 256;
     unsigned stages = 4;     ///< of 128 bytes of k each
@@ -38,6 +41,7 @@ struct WgmmaTile {
     unsigned threads() const { return 128 * (consumers + 1); }
 };
 
+/// Parameters of the kernel.
 struct GemmWgmmaSpec {
     unsigned compute_capability = 90;
     /// Of A and B: f16, bf16; with k contiguous in both e4m3, e5m2, f32, of which the tensor core reads tf32
@@ -87,6 +91,7 @@ struct GemmProblem {
     unsigned k_per_split = 0;
 };
 
+/// The grid and the arguments of a launch.
 struct GemmWgmmaLaunch {
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument>
@@ -101,6 +106,7 @@ struct StreamK {
     /// stages_per_cta.
     std::uint32_t first_stages(std::uint32_t tile_m, std::uint32_t tile_n) const;
 };
+
 /// At most as many CTAs as run at once.
 StreamK stream_k_of(const GemmWgmmaSpec& spec, const GemmProblem& problem, unsigned sm_count);
 

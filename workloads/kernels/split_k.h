@@ -5,6 +5,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct SplitKReduceSpec {
     unsigned compute_capability = 80;
     ElementType accumulator = ElementType::f32;  ///< of the workspace: f32, or f64 after an f64 gemm_simt

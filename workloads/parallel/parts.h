@@ -15,10 +15,11 @@ namespace heddle::parallel {
 struct Segment {
     std::vector<trace::OpId> ops;  ///< one op for a collective
     bool collective = false;
-    /// Of backward passes: only gradients of weights come of it, so it may wait.
+    /// For backward passes: the segment computes only gradients of weights, so it may be delayed.
     bool weights_only = false;
 };
 
+/// One part of the model with the ops that belong to it.
 struct Part {
     std::int64_t number = 0;  ///< as the ops say
     std::vector<Segment> forward, backward;

@@ -8,12 +8,14 @@
 
 namespace heddle::parallel {
 
+/// The kinds of passes that a stage executes.
 enum class Pass : std::uint8_t {
     forward,
     backward,        ///< of inputs and of weights, or of inputs alone where weights have a pass of their own
     weight_gradient  ///< zero bubble
 };
 
+/// One pass of one micro-batch.
 struct PipelineWork {
     Pass pass = Pass::forward;
     std::int64_t micro_batch = 0;

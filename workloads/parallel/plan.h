@@ -6,6 +6,7 @@
 
 namespace heddle::parallel {
 
+/// The order in which a pipeline's stages execute the passes of their micro-batches.
 enum class PipelineSchedule : std::uint8_t {
     gpipe,                 ///< all forward passes, then all backward (Huang et al., 2019)
     one_forward_one_back,  ///< 1F1B (PipeDream-Flush; Narayanan et al., 2021)
@@ -13,6 +14,7 @@ enum class PipelineSchedule : std::uint8_t {
     zero_bubble,           ///< gradients of weights fill what 1F1B leaves idle (Qi et al., 2023, ZB-H1)
 };
 
+/// How data-parallel devices combine their gradients or weights.
 enum class DataParallel : std::uint8_t {
     all_reduce,        ///< gradients in buckets beside the backward pass, as PyTorch's DDP
     parameter_server,  ///< central, synchronous: gradients there, weights back
@@ -20,8 +22,11 @@ enum class DataParallel : std::uint8_t {
     local_sgd,         ///< weights are averaged every few steps
 };
 
+/// Which activations are computed again in the backward pass: none; all except the results of products with
+/// weights, of convolutions and of fused attention; or all of a part.
 enum class Recomputation : std::uint8_t { none, selective, full };
 
+/// How a step is distributed over devices.
 struct ParallelPlan {
     std::int64_t data = 1, tensor = 1, pipeline = 1, expert = 1, context = 1;
     /// How devices of a context group come by one another's keys and values: handed round beside attention
@@ -61,6 +66,7 @@ struct ParallelPlan {
     std::int64_t batch() const { return data * micro_batch * micro_batches; }
 };
 
+/// Return the names as the command line writes them.
 std::string name_of(PipelineSchedule schedule);
 std::string name_of(DataParallel data);
 std::string name_of(Recomputation recompute);

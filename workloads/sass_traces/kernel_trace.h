@@ -9,6 +9,7 @@
 
 namespace heddle::sass {
 
+/// Three extents, or a position in three dimensions.
 struct Dimensions {
     std::uint32_t x = 1, y = 1, z = 1;
     std::uint64_t count() const { return std::uint64_t{x} * y * z; }
@@ -76,12 +77,14 @@ struct Step {
     std::uint32_t addresses = 0;    ///< of a memory access: position of its first in WarpTrace::addresses
 };
 
+/// What one warp executed.
 struct WarpTrace {
     std::uint32_t warp = 0;  ///< in its thread block
     std::vector<Step> steps;
     std::vector<std::uint64_t> addresses;  ///< one for each lane of Step::lanes, lowest lane first
 };
 
+/// What one thread block executed.
 struct ThreadBlock {
     Dimensions position;  ///< in the grid, from 0
     std::vector<WarpTrace> warps;

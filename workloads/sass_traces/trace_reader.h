@@ -26,6 +26,7 @@ namespace heddle::sass {
 
 class LineTokens;
 
+/// Reads one file from its beginning to its end.
 class TraceReader {
   public:
     /// Reads the header. Throws heddle::Error, with file, line and token, here and in next().

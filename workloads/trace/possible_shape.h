@@ -19,7 +19,7 @@ bool is_possible(const Shape& shape);
 /// or ends behind gates::kMostElements. `shape` is possible.
 std::optional<std::int64_t> storage_reach(std::int64_t offset, const Shape& shape, const Shape& strides);
 
-/// The same of an operand ("input0") of an op, by the op's attributes.
+/// Does the same for an operand ("input0") of an op, with the op's attributes.
 std::optional<std::int64_t> operand_reach(const Op& op, const std::string& operand, const Tensor& tensor);
 
 }  // namespace heddle::trace

@@ -31,6 +31,7 @@ struct ConvolutionSizes {
     std::int64_t group_filters() const { return filters / groups; }
 };
 
+/// The sizes of a pooling.
 struct PoolingSizes {
     bool channels_last = false;
     bool maximum = false;  ///< else the mean

@@ -24,6 +24,7 @@ struct RepeatedLayers {
 /// attention. Phases without one are left out.
 std::vector<RepeatedLayers> find_layers(const Trace& trace);
 
+/// The largest amount of memory that a step holds.
 struct PeakMemory {
     std::uint64_t bytes = 0;                 ///< at the peak
     OpId at = 0;                             ///< the op during which it is reached

@@ -11,6 +11,7 @@
 
 namespace heddle::trace {
 
+/// The type of a tensor's elements.
 enum class ElementType : std::uint8_t {
     f64,
     f32,
@@ -26,18 +27,23 @@ enum class ElementType : std::uint8_t {
     u8,
     boolean,
 };
+
+/// Returns the bytes of an element in memory.
 unsigned bytes_of(ElementType type);
 std::string name_of(ElementType type);                        ///< "bf16", "f32", ...
 ElementType element_type_from_name(const std::string& name);  ///< throws heddle::Error
 
+/// The part of a training step to which an op belongs.
 enum class Phase : std::uint8_t { forward, backward, optimizer, communication, other };
 std::string name_of(Phase phase);
 
+/// Returns the name of a kind as trace files write it: "matmul".
 std::string name_of(OpKind kind);
 
 using TensorId = std::uint32_t;
 using OpId = std::uint32_t;
 
+/// What a tensor is in a training step.
 enum class TensorRole : std::uint8_t {
     activation,
     input,
@@ -48,6 +54,7 @@ enum class TensorRole : std::uint8_t {
     other
 };
 
+/// A tensor of a step: its type, its shape and its memory.
 struct Tensor {
     std::string name;
     ElementType type = ElementType::f32;
@@ -60,6 +67,7 @@ struct Tensor {
     std::uint64_t bytes() const;
 };
 
+/// One operation of a step.
 struct Op {
     std::string name;
     OpKind kind = OpKind::unknown;

@@ -12,9 +12,9 @@ namespace heddle::trace {
 // of the turn (equal numbers belong to one turn) and for how many turns it stands. Ops of different turns are
 // never fused, also where each stands for itself.
 
-/// For how many turns, of all loops around it together, the op stands: 1 outside of such loops.
+/// Returns how many iterations, of all loops around it together, the op represents: 1 outside such loops.
 double turns_of(const Op& op);
-/// The same as a whole number, at most 2^53.
+/// Returns the same as a whole number, at most 2^53.
 std::uint64_t count_of_turns(const Op& op);
 
 /// Whether both are parts of the same turns: only such ops may become one.

@@ -13,6 +13,7 @@
 
 namespace heddle::trace {
 
+/// The types of nodes, with the numbers of the Chakra schema.
 enum class ChakraNodeType : std::uint32_t {
     invalid = 0,
     metadata = 1,
@@ -30,6 +31,7 @@ using ChakraValue = std::variant<std::monostate, bool, std::int64_t, std::uint64
                                  std::vector<bool>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                                  std::vector<double>, std::vector<std::string>>;
 
+/// An attribute of a node or of the whole graph.
 struct ChakraAttribute {
     std::string name;
     ChakraValue value;
@@ -42,6 +44,7 @@ struct ChakraOperands {
     std::string values, shapes, types;
 };
 
+/// One node of the graph.
 struct ChakraNode {
     std::uint64_t id = 0;
     std::string name;
@@ -58,6 +61,7 @@ struct ChakraNode {
     bool boolean(const std::string& attribute, bool fallback) const;
 };
 
+/// A whole graph.
 struct ChakraGraph {
     std::string version;
     std::vector<ChakraAttribute> attributes;

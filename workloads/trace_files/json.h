@@ -20,6 +20,7 @@
 
 namespace heddle::trace {
 
+/// Writes a trace, and the device on which it was recorded, as this JSON.
 std::string to_json(const Trace& trace, const RecordedDevice& device = {});
 /// Throws heddle::Error naming the line (malformed JSON) or the element, such as ops[3].inputs[0].
 /// `device`: is given the device that the file names. Of the text no more is held than one tensor or op.

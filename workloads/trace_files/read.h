@@ -1,4 +1,4 @@
-// Traces from and to files, whatever their form.
+// Traces from and to files of every supported form.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 namespace heddle::trace {
 
+/// The forms of trace files.
 enum class FileKind : std::uint8_t { heddle_json, chakra_json, chakra, kineto, execution_trace };
 
 /// What uncompressed content is, by its first bytes (64 KiB are enough); throws heddle::Error when it is none

@@ -8,12 +8,13 @@
 
 namespace heddle::zoo {
 
+/// Sizes and training options of the model.
 struct GptOptions {
     std::int64_t layers = 2, hidden = 128, heads = 2;
     std::int64_t feed_forward = 0;  ///< 0: 4 * hidden
     std::int64_t batch = 4, sequence = 64, vocabulary = 256;
-    /// Of activations, their gradients and the weights that ops read. Below f32, master weights stay f32 and
-    /// are cast at the start of the step; logits and loss are always f32.
+    /// The type of activations, their gradients and the weights that ops read. Below f32, master weights stay
+    /// f32 and are cast at the start of the step; logits and loss are always f32.
     trace::ElementType type = trace::ElementType::f32;
     AttentionForm attention = AttentionForm::automatic;
     bool tied = false;  ///< the head is the token embedding transposed

@@ -7,6 +7,7 @@ namespace heddle::zoo {
 
 using Upstream = std::vector<std::optional<Gradient>>;
 
+/// The state of one application of a gradient rule.
 class GradientContext {
   public:
     GradientContext(Tape& tape_in, const Op& op_in, const Upstream& upstream_in,

@@ -24,6 +24,7 @@ struct LayerSpec {
     std::vector<LayerSpec> layers;  ///< of repeat, residual and block
 };
 
+/// A model as its file describes it.
 struct LayerModel {
     std::string name, file;
     LayerSpec input;  ///< kind tokens, features or image

@@ -8,6 +8,7 @@
 
 namespace heddle::zoo {
 
+/// Sizes and training options of the model.
 struct MlpOptions {
     std::int64_t batch = 256;
     /// Input features, hidden widths, classes.

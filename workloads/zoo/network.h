@@ -13,6 +13,7 @@ struct Heads {
     std::int64_t width = 0, offset = 0;
 };
 
+/// The sizes of one attention layer.
 struct AttentionSizes {
     std::int64_t batch = 1, queries = 1, keys = 1;  ///< tokens are batch * queries and batch * keys
     std::int64_t heads = 1, key_heads = 1, head_dim = 64;
@@ -28,9 +29,11 @@ struct ExpertLoad {
     double slots = 1;    ///< of an expert over tokens / experts
     double dropped = 0;  ///< part of the tokens that finds no slot
 };
+
 /// `capacity`: slots over tokens / experts; 0: as many as the fullest device's experts need, on average.
 ExpertLoad expert_load(std::int64_t experts, std::int64_t devices, double skew, double capacity);
 
+/// Records the layers of one model.
 class Network {
   public:
     Network(const std::string& name, const StepOptions& options);

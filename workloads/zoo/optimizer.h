@@ -5,6 +5,7 @@
 
 namespace heddle::zoo {
 
+/// The optimizer and its parameters.
 struct OptimizerOptions {
     enum class Kind : std::uint8_t { sgd, adamw, adam } kind = Kind::sgd;
     double learning_rate = 0.1;

@@ -9,6 +9,7 @@
 
 namespace heddle::zoo {
 
+/// One option of a model, for help texts.
 struct OptionDescription {
     std::string name;
     std::string default_value;

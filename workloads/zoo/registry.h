@@ -12,6 +12,7 @@
 
 namespace heddle::zoo {
 
+/// A model that can be built by name.
 struct Model {
     std::string name;
     std::string description;
@@ -21,6 +22,7 @@ struct Model {
     std::int64_t parameters = 0;
 };
 
+/// Returns all models.
 std::vector<Model> models();
 
 /// Numbers that any model is trained with: type, optimizer, recompute, micro_batches, ... and what they mean

@@ -22,6 +22,7 @@ enum class ContextExchange : std::uint8_t {
     all_gather,  ///< all at once before it
 };
 
+/// How a model is trained.
 struct StepOptions {
     /// Of activations, their gradients and the weights that ops read. Below f32, master weights stay f32 and
     /// are cast when they are first read; logits and loss are always f32. tf32 is a format of the tensor

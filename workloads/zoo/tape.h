@@ -34,6 +34,7 @@ struct Gradient {
     double uniform = 0;
 };
 
+/// Options of a matrix product.
 struct MatmulOptions {
     bool transpose_a = false, transpose_b = false;
     std::optional<TensorId> bias;
@@ -64,6 +65,7 @@ struct BackwardOptions {
     trace::OpId first = 0;  ///< ops before this one are not differentiated
 };
 
+/// Options of a convolution.
 struct ConvolutionOptions {
     std::vector<std::int64_t> strides, padding, dilation;  ///< one per axis; empty: 1, 0, 1
     std::int64_t groups = 1;
@@ -71,6 +73,7 @@ struct ConvolutionOptions {
     std::optional<TensorId> bias;
 };
 
+/// Options of a pooling.
 struct PoolingOptions {
     bool maximum = true;
     std::vector<std::int64_t> window, strides, padding;  ///< one per axis; padding empty: 0

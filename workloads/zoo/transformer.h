@@ -14,6 +14,7 @@ struct TransformerSizes {
     std::int64_t feed_forward = 0;  ///< 0: 4 * hidden
 };
 
+/// The variant of a transformer block.
 struct BlockOptions {
     TransformerSizes sizes;
     bool rms = false;         ///< RMS norms instead of layer norms
@@ -30,6 +31,7 @@ struct BlockOptions {
 TensorId transformer_block(Network& network, const std::string& name, TensorId x, std::int64_t batch,
                            std::int64_t sequence, const BlockOptions& options);
 
+/// A decoder that predicts the next token.
 struct LanguageModelOptions {
     BlockOptions block;
     std::int64_t vocabulary = 50257, batch = 1, sequence = 1024;
@@ -45,6 +47,7 @@ trace::Trace decoder(const std::string& name, const LanguageModelOptions& option
 /// sentence follows the first. Norms after; segments and positions are learned.
 trace::Trace bert(const std::string& name, const LanguageModelOptions& options);
 
+/// A vision transformer.
 struct ViTOptions {
     BlockOptions block;
     std::int64_t image = 224, patch = 16, classes = 1000, batch = 1;
@@ -54,6 +57,7 @@ struct ViTOptions {
 /// Vision Transformer (Dosovitskiy et al., 2021): patches, a class token whose last state is classified.
 trace::Trace vit(const std::string& name, const ViTOptions& options);
 
+/// An encoder-decoder with mixtures of experts.
 struct SwitchOptions {
     TransformerSizes sizes;  ///< layers of the encoder, and as many of the decoder
     Network::MixtureOptions mixture;

@@ -22,6 +22,7 @@ struct Unsupported {
     std::string reason;
 };
 
+/// Collects the launches of a step. The trace and the target must outlive it.
 class GpuProgramBuilder {
   public:
     GpuProgramBuilder(const trace::Trace& trace, const target::GpuTarget& target, GemmPicker pick_gemm = {});

@@ -9,6 +9,7 @@
 
 namespace heddle::lowering {
 
+/// One operand of such a launch.
 struct ElementwiseOperand {
     trace::ElementType type = trace::ElementType::f32;
     kernels::KernelArgument pointer;

@@ -16,9 +16,10 @@ namespace heddle::lowering {
 struct GpuLoweredOp {
     std::uint32_t first_launch = 0;
     std::uint32_t launch_count = 0;  ///< 0 too where the launches of an op before it carry it out (lists.h)
-    std::string unsupported;  ///< why there is no kernel for it; empty when there is
+    std::string unsupported;         ///< why there is no kernel for it; empty when there is
 };
 
+/// The program of a step, and which launches belong to which op.
 struct GpuLowering {
     program::GpuProgram program;
     std::vector<GpuLoweredOp> ops;                    ///< one per op of the trace

@@ -13,6 +13,7 @@ namespace heddle::lowering::on_tpu {
 /// streams through the arrays become short.
 inline constexpr std::uint64_t kCausalRows = 256;
 
+/// The sizes of one attention.
 struct AttentionSizes {
     std::uint64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, depth = 0, value_depth = 0;
     bool causal = false;
@@ -24,6 +25,7 @@ struct AttentionSizes {
     }
     std::uint64_t heads_per_key_head() const { return heads / key_heads; }
 };
+
 /// `first`: which input is q; k and v follow.
 AttentionSizes attention_sizes(const ProgramBuilder& program, std::size_t first);
 
@@ -85,6 +87,7 @@ struct AttentionTiles {
     unsigned lanes = 0;
     std::uint64_t rows = 0, chunk = 0;
 };
+
 /// The largest that fit VMEM. `lane_bytes`: what a head's tiles of so many rows and keys take, without the
 /// mask. Throws Unsupported when none fit.
 AttentionTiles attention_tiles(const ProgramBuilder& program, const AttentionSizes& sizes,

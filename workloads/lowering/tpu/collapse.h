@@ -6,6 +6,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// The axes of an iteration over several operands.
 struct Axes {
     std::vector<std::int64_t> shape;                 ///< at least one axis
     std::vector<std::vector<std::int64_t>> strides;  ///< [operand][axis]

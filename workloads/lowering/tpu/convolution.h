@@ -8,6 +8,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// Adds the program of a convolution or of one of its gradients. Throws Unsupported for what has no program.
 void lower_convolution(ProgramBuilder& program, const TpuLoweringOptions& options);
 /// Each of the strides' phases is a convolution of dy with every so-manieth tap of the window.
 void lower_convolution_data_grad(ProgramBuilder& program, const TpuLoweringOptions& options);

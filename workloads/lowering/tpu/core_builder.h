@@ -38,12 +38,15 @@ class Region {
     bool partial = false;                 ///< the present writers each wrote a part
 };
 
+/// How an instruction accesses a region.
 enum class AccessKind : std::uint8_t {
     read,
     write,
     write_part,  ///< of a region that several instructions fill side by side: they need not wait for each
                  ///< other
 };
+
+/// One access of an instruction to a region.
 struct Access {
     Region* region = nullptr;
     AccessKind kind = AccessKind::read;
@@ -57,10 +60,11 @@ struct Tile {
     bool broadcast_columns = false;  ///< the first element of each row stands for all
     Region* region = nullptr;
 
-    /// The same tile from another row or column on.
+    /// Returns the part of the tile that begins at another row or column.
     Tile at(std::uint64_t row, std::uint64_t column) const;
 };
 
+/// Collects the instructions of one core.
 class CoreBuilder {
   public:
     CoreBuilder(const target::TpuTarget& target, unsigned core);

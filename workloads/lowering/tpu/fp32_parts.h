@@ -18,6 +18,7 @@ inline std::vector<std::pair<tpu::Bf16Part, tpu::Bf16Part>> parts_of(unsigned pa
     return {{high, high}};
 }
 
+/// How the matrix units multiply operands of two types.
 struct ProductTypes {
     tpu::ElementType popped = tpu::ElementType::fp32;  ///< as results leave the matrix units
     std::vector<std::pair<tpu::Bf16Part, tpu::Bf16Part>> passes;

@@ -88,6 +88,8 @@ struct Tap {
     std::uint64_t window = 0;  ///< position in the window
     std::int64_t offset = 0;
 };
+
+/// How a window slides along one axis of an image.
 struct SlidingAxis {
     std::uint64_t results = 0, first = 0, step = 1;
     std::int64_t stride = 1;

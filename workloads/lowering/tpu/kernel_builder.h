@@ -11,6 +11,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// Collects the nodes of one vector kernel.
 class KernelBuilder {
   public:
     using Node = std::uint32_t;

@@ -1,4 +1,4 @@
-// What whoever compiles for a TPU may choose.
+// The choices that a compiler for a TPU can make.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 namespace heddle::lowering {
 
+/// The order of the loops over blocks of a matrix product.
 enum class LoopOrder : std::uint8_t {
     searched,
     rows_outer,     ///< blocks along n innermost; a's panel may stay in VMEM
@@ -21,6 +22,7 @@ class TilingStore {
     virtual void store(const std::string& key, const std::string& tiling) = 0;
 };
 
+/// Options of the lowering to TPU programs.
 struct TpuLoweringOptions {
     /// bf16 passes per product of fp32 matrices: 1 (what a TPU does by default), 3 or 6.
     unsigned matmul_passes = 1;

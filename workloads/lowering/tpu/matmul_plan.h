@@ -14,6 +14,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// The sizes of a product and the costs of its operands.
 struct MatmulShape {
     std::uint64_t batches = 1, m = 0, n = 0, k = 0;
     unsigned a_bytes = 4, b_bytes = 4, y_bytes = 4;  ///< per element in HBM
@@ -24,6 +25,7 @@ struct MatmulShape {
     unsigned results = 1;         ///< tensors of the result's size that leave
 };
 
+/// One way to divide a product among cores and matrix units.
 struct MatmulPlan {
     // What a core gets.
     unsigned cores_along_batch = 1, cores_along_m = 1, cores_along_n = 1;
@@ -56,6 +58,7 @@ std::string describe(const MatmulPlan& plan, const target::TpuTarget& target);
 /// the windows of its `rows` x `columns` results that leave together, some blocks high, or one block.
 std::uint64_t panel_rows(const MatmulPlan& plan, const MatmulShape& shape, const TpuLoweringOptions& options,
                          std::uint64_t rows);
+/// The extent of the part of the result that stays in VMEM together.
 struct ResultWindow {
     std::uint64_t rows = 0, columns = 0;
 };

@@ -22,6 +22,7 @@ struct HbmView {
     bool boolean = false;  ///< holds truth values
 };
 
+/// Collects the program of one op for all cores.
 class ProgramBuilder {
   public:
     ProgramBuilder(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
@@ -91,6 +92,7 @@ struct Range {
 };
 Range part_of(std::uint64_t count, std::uint64_t parts, std::uint64_t index);
 
+/// Divides and rounds up.
 inline std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
     return (a + b - 1) / b;
 }
