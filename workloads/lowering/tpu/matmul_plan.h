@@ -58,7 +58,7 @@ std::string describe(const MatmulPlan& plan, const target::TpuTarget& target);
 /// the windows of its `rows` x `columns` results that leave together, some blocks high, or one block.
 std::uint64_t panel_rows(const MatmulPlan& plan, const MatmulShape& shape, const TpuLoweringOptions& options,
                          std::uint64_t rows);
-/// The extent of the part of the result that stays in VMEM together.
+/// The extent of the part of the result that is held in VMEM at a time.
 struct ResultWindow {
     std::uint64_t rows = 0, columns = 0;
 };
