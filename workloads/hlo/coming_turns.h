@@ -21,8 +21,8 @@ class ComingTurns {
 
     /// Looks at the coming turns of one more loop, within those that are looked at already.
     void open();
-    /// Of the innermost loop: this turn and those after it that decide everything as it does; infinite when
-    /// nothing ever changes.
+    /// For the innermost loop: the number of iterations, this one included, in which all decisions are the
+    /// same; infinite when nothing ever changes.
     double alike() const { return alike_.back(); }
     void close() { alike_.pop_back(); }
     /// Loops that are looked at.

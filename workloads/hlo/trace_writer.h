@@ -40,8 +40,8 @@ class TraceWriter {
     }
     /// Returns the same elements contiguous in memory: the tensor itself, or a copy that is made once.
     View densely(const Label& label, const View& view);
-    /// The same elements in the same order under another shape: a view of them, or of their dense copy where
-    /// they would have to move. Throws heddle::Error when `to` has another number of elements.
+    /// Returns the same elements in the same order with another shape: a view of them, or of a dense copy
+    /// where a view is not possible. Throws heddle::Error when `to` has another number of elements.
     View reshaped(const Label& label, const View& view, const Dimensions& to);
     /// Writes an elementwise expression (or a fill, without inputs) to `place`, a part of a tensor.
     void write_into(const Label& label, const View& place, const std::string& expression,

@@ -68,7 +68,7 @@ class Builder {
     void add_unknown(const Launch& launch, const std::string& reason);
     /// The last op that was added with this call as its subject, if any.
     std::optional<trace::OpId> last_op_of(const Call& subject) const;
-    /// Of k, in a product whose grid was recorded; 0: not known.
+    /// The number of slices of k of a product whose grid was recorded; 0: not known.
     std::int64_t slices_of(trace::OpId op) const { return trace_.ops[op].get(keys::any.slices); }
     /// Adds another kernel's time to an op.
     void join_kernel(trace::OpId op, const Call& kernel);

@@ -15,7 +15,7 @@ namespace heddle::importers {
 /// circle.
 Recording read_execution_trace(std::istream& text, const std::string& file);
 
-/// The same file as operands for a recording of Kineto of the same run.
+/// Reads the same file as operands for a Kineto recording of the same run.
 RecordedOperands read_operands(std::istream& text, const std::string& file);
 
 }  // namespace heddle::importers

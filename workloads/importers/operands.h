@@ -14,7 +14,7 @@ using OperationTable = std::unordered_map<std::string, Operation>;
 
 /// A number among the operands, or `fallback`. Axes count from the front; none recorded: all of them.
 double number_operand(const Call& call, std::size_t index, double fallback);
-/// The same of a whole number; throws NotUnderstood when another one was recorded.
+/// Does the same for a whole number; throws NotUnderstood when another one was recorded.
 std::int64_t integer_operand(const Call& call, std::size_t index, std::int64_t fallback);
 std::vector<std::int64_t> axes_operand(const Call& call, std::size_t index, std::size_t rank);
 
@@ -25,7 +25,7 @@ RecordedTensor result_or(Builder& builder, const Call& call, std::size_t index, 
                          const Shape& shape);
 /// Adds the bytes of a tensor to those of others; throws NotUnderstood when they are more than there can be.
 void add_bytes(std::int64_t& sum, const RecordedTensor& tensor);
-/// The same memory, dense, in another shape.
+/// Returns the same memory as a dense tensor of another shape.
 RecordedTensor seen_as(RecordedTensor tensor, Shape shape);
 /// Rows of `columns` elements; strided tensors keep their axes.
 RecordedTensor as_rows(const RecordedTensor& tensor, std::int64_t columns);

@@ -101,7 +101,7 @@ class Recording {
     bool has_kernels() const { return !kernels_.empty(); }
     /// Throws heddle::Error when calls call each other in a circle.
     void check_callers() const;
-    /// Of a run on a host alone: takes all its tensors as if they were on the device.
+    /// For a run without a GPU: treats all its tensors as if they were on the device.
     void place_on_device();
     trace::RecordedDevice device;
 

@@ -21,7 +21,8 @@ class ChannelStatisticsOutput {
     };
     /// Reduces over all elements of a channel.
     Deviation deviation(const Welford& all);
-    /// Of a channel (b32). The running variance is that of a sample: times unbias.
+    /// Stores the statistics of a channel (b32). The running variance is that of a sample, so it is
+    /// multiplied by unbias.
     void store(const Reg& mean, const Deviation& deviation, const Reg& channel);
     void store(const Welford& all, const Reg& channel) { store(all.mean, deviation(all), channel); }
 

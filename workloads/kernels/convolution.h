@@ -72,7 +72,7 @@ struct ConvolutionSpec {
     bool split_k = false;
 };
 
-/// Of one group.
+/// The sizes of the matrix product of one group.
 struct ConvolutionGemm {
     std::uint32_t m = 0, n = 0, k = 0;
 };

@@ -31,10 +31,10 @@ class ConvolutionResults {
     ConvolutionResults(PtxWriter& w, const ConvolutionSpec& spec, Place place)
         : w_(w), spec_(spec), p_(std::move(place)) {}
 
-    /// Of a warp, as mma.sync leaves them: columns from warp_column on.
+    /// Stores the sums of a warp, as mma.sync leaves them, with columns from warp_column on.
     void store_fragments(const AccumulatorTile& sums, const Reg& lane, const Reg& warp_row,
                          const Reg& warp_column);
-    /// Of a thread, 8 x 8: two fours of rows and of columns, half a tile apart.
+    /// Stores the 8 x 8 sums of a thread: two groups of four rows and of four columns, half a tile apart.
     void store_squares(const std::vector<Reg>& sums, const Reg& row, const Reg& column);
 
   private:

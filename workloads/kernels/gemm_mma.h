@@ -32,7 +32,7 @@ inline constexpr unsigned kMostRingStages = 16;
 /// Parameters of the kernel.
 struct GemmMmaSpec {
     unsigned compute_capability = 80;
-    /// Of A and B: f16, bf16, f32 (as tf32), f64, i8 (D is i32, without an epilogue), e4m3 or e5m2.
+    /// The type of A and B: f16, bf16, f32 (as tf32), f64, i8 (D is i32, without an epilogue), e4m3 or e5m2.
     ElementType type = ElementType::bf16;
     GemmTile tile;  ///< m, n: warps times a multiple of 16, powers of two; k: 64 or 128 bytes, f64 128
     bool transpose_a = false, transpose_b = false;

@@ -14,8 +14,8 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
                                        const GemmAlignment& alignment, bool allow_split_k);
 
-/// The same with the k of a stage and the number of stages chosen for `ctas_per_sm` of them on an SM: nothing
-/// when two stages do not fit.
+/// Does the same and chooses the k of a stage and the number of stages so that `ctas_per_sm` thread blocks
+/// fit on an SM. Returns nothing when two stages do not fit.
 std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned ctas_per_sm,
                                     const target::GpuTarget& target, ElementType type = ElementType::bf16);
 

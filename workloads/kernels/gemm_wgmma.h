@@ -44,10 +44,10 @@ struct WgmmaTile {
 /// Parameters of the kernel.
 struct GemmWgmmaSpec {
     unsigned compute_capability = 90;
-    /// Of A and B: f16, bf16; with k contiguous in both e4m3, e5m2, f32, of which the tensor core reads tf32
-    /// (towards zero), and i8, whose sums are stored as i32.
+    /// The type of A and B: f16 or bf16; with k contiguous in both also e4m3, e5m2, f32, which the tensor
+    /// core reads as tf32 (towards zero), and i8, whose sums are stored as i32.
     ElementType type = ElementType::bf16;
-    /// Of B where it is another 8-bit float than A's.
+    /// The type of B where it is another 8-bit float than that of A.
     std::optional<ElementType> type_b;
     WgmmaTile tile;
     bool transpose_a = false, transpose_b = false;

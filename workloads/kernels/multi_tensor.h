@@ -26,7 +26,8 @@ struct MultiTensorSpec {
     /// random() and no position.
     expression::Expression expression;
     std::vector<ElementType> inputs, outputs;
-    /// The same for all tensors: one element in memory (a step size, a clip coefficient) instead of a tensor.
+    /// Inputs that are the same for all tensors: one element in memory (a step size, a clip coefficient)
+    /// instead of a tensor.
     std::vector<bool> input_is_scalar;
     /// Elements per access, 1, 2 or 4, and of a multiple of which every tensor must have.
     unsigned vector_width = 1;

@@ -24,8 +24,8 @@ struct ProductTypes {
     std::vector<std::pair<tpu::Bf16Part, tpu::Bf16Part>> passes;
 };
 
-/// Of a product; `passes`: of two fp32 operands, others have one. Throws Unsupported for types that do not go
-/// together.
+/// Returns the types of a product. `passes` is the number of passes for two fp32 operands; others have one.
+/// Throws Unsupported for types that cannot be combined.
 inline ProductTypes product_types(tpu::ElementType activations, tpu::ElementType weights, unsigned passes) {
     using tpu::ElementType;
     const auto integer = [](ElementType type) {

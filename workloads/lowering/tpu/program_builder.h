@@ -38,7 +38,7 @@ class ProgramBuilder {
     /// for types that a TPU does not have.
     HbmView input_view(std::size_t i) const;
     HbmView output_view(std::size_t i) const;
-    /// The same, broadcast to a shape by NumPy rules.
+    /// Returns the same, broadcast to a shape by NumPy rules.
     HbmView input_view(std::size_t i, const std::vector<std::int64_t>& shape) const;
     /// Throws Unsupported when the operand is not dense; returns it as one row-major run of elements.
     HbmView dense_input(std::size_t i) const;
