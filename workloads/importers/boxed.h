@@ -1,4 +1,4 @@
-// A value that is seldom there, kept apart: a pointer wide, with the interface of std::optional.
+// A value that is rarely present, stored separately.
 #pragma once
 
 #include <memory>

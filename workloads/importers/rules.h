@@ -32,7 +32,7 @@ void fill_operation(Builder& builder, const Launch& launch);     ///< fill_, zer
 void arange_operation(Builder& builder, const Launch& launch);
 void dropout_operation(Builder& builder, const Launch& launch);
 void lookup_operation(Builder& builder, const Launch& launch);  ///< embedding, index, gather, scatter
-/// The call that convolves around a kernel, forward or backward; nullptr when there is none.
+/// Returns the convolution call, forward or backward, that encloses a kernel; nullptr when there is none.
 const Call* convolving_call(const Launch& launch);
 /// cuDNN's changes of layout around its products (nchwToNhwc, nhwcToNchw), products of convolutions whose
 /// window is one position (GEMM kernels on each picture), and the sums that follow them.
@@ -42,7 +42,7 @@ bool forward_convolution(Builder& builder, const Launch& launch);
 enum class ConvolutionGradient : std::uint8_t { data, weight };
 void backward_convolution(Builder& builder, const Launch& launch, const Call& call,
                           ConvolutionGradient gradient);
-/// What a kernel's name says; nothing when it is silent.
+/// Returns the gradient that a kernel's name states; nothing when it states none.
 std::optional<ConvolutionGradient> named_gradient(const KernelName& name);
 void max_pooling(Builder& builder, const Launch& launch, bool backward);
 
