@@ -58,7 +58,7 @@ struct Hardware {
 /// Machine::problem() does.
 models::ParameterList parameter_list(Hardware& hardware);
 
-/// Describes one parameter of a device as text for people.
+/// One parameter of a device as text for people.
 struct ParameterDescription {
     std::string path;   ///< "l2.size"
     std::string value;  ///< "50 MiB"

@@ -66,7 +66,7 @@ struct Placed {
     std::int64_t offset = 0;
 };
 
-/// Does the same with the arguments and results of the program, with tuples flattened.
+/// A converted program with the places of its arguments and results, with tuples flattened.
 struct Program {
     trace::Trace trace;
     std::vector<Placed> arguments, results;

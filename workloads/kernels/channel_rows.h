@@ -27,14 +27,14 @@ struct ChannelRowsSpec {
 GeneratedKernel generate_channel_rows(const ChannelRowsSpec& spec);
 Extent3 channel_rows_grid(const ChannelRowsSpec& spec, std::uint32_t columns, std::uint32_t splits);
 
-/// The widest accesses and the lanes for `columns` columns.
+/// Returns the widest accesses and the lanes for `columns` columns.
 ChannelRowsSpec choose_channel_rows(unsigned compute_capability, ElementType x, ElementType dy, bool gradient,
                                     std::uint32_t columns);
-/// Rows of a CTA, for one wave of full SMs; at least 16 of each thread.
+/// Returns the rows of a CTA for one wave of full SMs; each thread has at least 16.
 std::uint32_t channel_rows_per_cta(const ChannelRowsSpec& spec, std::uint32_t rows, std::uint32_t columns,
                                    unsigned sm_count);
 
-/// The statistics of all rows from those of the CTAs.
+/// Parameters of the kernel that computes the statistics of all rows from those of the CTAs.
 struct ChannelMergeSpec {
     unsigned compute_capability = 80;
     bool running = false;

@@ -95,8 +95,8 @@ unsigned convolution_tile_k(ElementType type, bool tf32 = false);
 unsigned convolution_tile_k(const ConvolutionSpec& spec);
 std::uint32_t convolution_shared_bytes(const ConvolutionSpec& spec);  ///< with 3 stages and more
 
-/// A kernel that fits: the widest accesses, tiles of 64 where 128 would leave SMs idle, and slices of k where
-/// there are too few tiles (weight gradients).
+/// A kernel that fits a convolution: the widest accesses that are possible, tiles of 64 where 128 would leave SMs idle, and
+/// slices of k where there are too few tiles (weight gradients).
 struct ConvolutionChoice {
     ConvolutionSpec spec;
     std::uint32_t k_per_slice = 0, slices = 1;
@@ -112,7 +112,7 @@ void take_library_tile(ConvolutionChoice& choice, const ConvolutionGeometry& geo
                        const std::vector<std::int64_t>& tile, std::int64_t stages, std::int64_t slices,
                        std::uint32_t shared_bytes);
 
-/// The order in which a kernel (and split_k_reduce after it) adds each element's products.
+/// Returns the order in which a kernel (and split_k_reduce after it) adds each element's products.
 numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per_slice = 0);
 
 }  // namespace heddle::kernels

@@ -9,9 +9,9 @@
 
 namespace heddle::kernels {
 
-/// 16-bit results leave in 16 bytes, which the lanes of a quad put together.
+/// Whether 16-bit results are stored in units of 16 bytes, which the lanes of a quad assemble.
 bool wide_convolution_results(const ConvolutionSpec& spec);
-/// Whether f32 results of tensor cores leave two at a time.
+/// Whether f32 results of tensor cores are stored two at a time.
 bool paired_convolution_results(const ConvolutionSpec& spec);
 
 /// Emits the code that stores a tile of results.

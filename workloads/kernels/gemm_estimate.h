@@ -8,8 +8,8 @@
 
 namespace heddle::kernels {
 
-/// What the estimate must know of a machine. Rates are those that large transfers reach, not those of the
-/// data sheet.
+/// The parameters of a machine that the estimate needs. Rates are those that large transfers reach, not those
+/// of the data sheet.
 struct GemmMachine {
     unsigned sm_count = 132;
     double clock = 1.98e9;          ///< hertz, at most
@@ -46,7 +46,7 @@ struct GemmMachine {
 /// Returns the parameters of a device of which only the generation is known.
 GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type);
 
-/// What is where before the product begins.
+/// The contents of L2 before the product begins.
 struct GemmSurroundings {
     /// Weights (B) alternate among as many copies; 0: B is never in L2.
     double weight_copies = 1;
@@ -91,8 +91,8 @@ GemmEstimate estimate_gemm(const GemmMachine& machine, const GemmSurroundings& s
 GemmEstimate estimate_gemv(const GemmMachine& machine, const GemmSurroundings& surroundings,
                            const GemmWork& work, unsigned warps);
 
-/// Parts of A, B and D that L2 holds when the product is repeated: what is used again before as much else
-/// has passed as L2 keeps.
+/// The parts of A, B and D that L2 holds when the product is repeated: data that is used again before
+/// as many other bytes have passed as L2 holds.
 struct GemmResidency {
     double a = 0, b = 0, d = 0;
 };

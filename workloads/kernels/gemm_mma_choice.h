@@ -8,8 +8,8 @@
 
 namespace heddle::kernels {
 
-/// Every kernel worth a look, in no order, with its estimate. Copies of few bytes rule out tiles whose
-/// addresses would not fit in registers.
+/// Returns every kernel worth considering, in no order, with its estimate. Copies of few bytes exclude tiles
+/// whose addresses would not fit in registers.
 std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
                                        const GemmAlignment& alignment, bool allow_split_k);
@@ -19,8 +19,8 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
 std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned ctas_per_sm,
                                     const target::GpuTarget& target, ElementType type = ElementType::bf16);
 
-/// CTAs of a tile that an SM has room for. Registers of a thread: its sums, two sets of fragments, addresses,
-/// and the elements of a stage that are copied one by one.
+/// Returns how many CTAs of a tile fit on an SM. The registers of a thread hold its sums, two sets of
+/// fragments, addresses, and the elements of a stage that are copied one by one.
 unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target,
                            ElementType type = ElementType::bf16, const GemmAlignment& alignment = {});
 

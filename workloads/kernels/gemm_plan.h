@@ -41,7 +41,7 @@ struct PlannedPart {
     numerics::ReductionPlan plan;
 };
 
-/// All of D: with stream-K a part for each tile, else one.
+/// Returns the parts of D: one for each tile with stream-K, else one.
 std::vector<PlannedPart> planned_parts(const GemmChoice& choice, const numerics::ReductionPlan& plan,
                                        std::uint32_t m, std::uint32_t n);
 /// D by the plans of its parts, [m][n].

@@ -68,14 +68,14 @@ struct GemmWgmmaSpec {
 inline constexpr unsigned kTensorAlignment = 16;  ///< bytes
 /// k of one stage.
 unsigned wgmma_tile_k(ElementType type);
-/// Dynamic shared memory that a kernel takes, for choosing `stages`.
+/// Returns the dynamic shared memory of a kernel in bytes, for choosing `stages`.
 std::uint32_t gemm_wgmma_shared_bytes(const GemmWgmmaSpec& spec);
 /// As kernels of cuBLAS on Hopper have with narrow tiles: nvjet_..._64x8_64x16_4x1_..., 16 of 64.
 inline constexpr unsigned kMostStages = 16;
-/// Stages that fit for `ctas_per_sm`, at most kMostStages.
+/// Returns the number of stages that fit for `ctas_per_sm`, at most kMostStages.
 unsigned wgmma_stages(const GemmWgmmaSpec& spec, const target::GpuTarget& target);
 
-/// Whether a consumer's sums fit in its registers.
+/// Returns whether a consumer's sums fit in its registers.
 bool wgmma_sums_fit(const WgmmaTile& tile);
 
 /// Throws heddle::Error for tiles that cannot be built.
@@ -107,7 +107,7 @@ struct StreamK {
     std::uint32_t first_stages(std::uint32_t tile_m, std::uint32_t tile_n) const;
 };
 
-/// At most as many CTAs as run at once.
+/// Divides a product for stream-K among at most as many CTAs as run at the same time.
 StreamK stream_k_of(const GemmWgmmaSpec& spec, const GemmProblem& problem, unsigned sm_count);
 
 /// `sm_count`: of the device; the grid has as many CTAs as run at once, or fewer.

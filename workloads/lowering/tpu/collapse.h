@@ -1,4 +1,4 @@
-// Fewer, longer axes: axes that lie one behind the other in every operand are one axis.
+// Reduces the number of axes: axes that are contiguous in every operand are joined into one.
 #pragma once
 
 #include <cstdint>

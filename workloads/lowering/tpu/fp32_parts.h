@@ -1,4 +1,5 @@
-// What matrix units make of operands of given types, and which parts of fp32 operands in which pass.
+// The products that matrix units compute for operands of given types, and the parts of fp32 operands in each
+// pass.
 #pragma once
 
 #include <utility>

@@ -1,4 +1,4 @@
-// What a matrix product reads and writes, and what is done to its results on their way out.
+// The operands of a matrix product, and the epilogue on its results.
 #pragma once
 
 #include <memory>

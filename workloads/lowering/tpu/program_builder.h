@@ -1,4 +1,4 @@
-// The program of one op: a CoreBuilder per core, shared kernels, and meetings of the cores.
+// The program of one op: a CoreBuilder per core, shared kernels, and synchronisation of the cores.
 #pragma once
 
 #include <deque>
@@ -34,8 +34,8 @@ class ProgramBuilder {
     const trace::Tensor& input(std::size_t i) const { return trace_->tensor(op_->inputs.at(i)); }
     const trace::Tensor& output(std::size_t i) const { return trace_->tensor(op_->outputs.at(i)); }
 
-    /// The operand as it lies in HBM, following "input<i>_strides" and "input<i>_offset". Throws Unsupported
-    /// for types that a TPU does not have.
+    /// Returns the operand with its place in HBM, following "input<i>_strides" and "input<i>_offset". Throws
+    /// Unsupported for types that a TPU does not have.
     HbmView input_view(std::size_t i) const;
     HbmView output_view(std::size_t i) const;
     /// Returns the same, broadcast to a shape by NumPy rules.
@@ -43,9 +43,9 @@ class ProgramBuilder {
     /// Throws Unsupported when the operand is not dense; returns it as one row-major run of elements.
     HbmView dense_input(std::size_t i) const;
     HbmView dense_output(std::size_t i) const;
-    /// A dense fp32 area of its own for intermediate results.
+    /// Allocates a dense area for intermediate results.
     HbmView workspace(const std::vector<std::int64_t>& shape, tpu::ElementType type = tpu::ElementType::fp32);
-    /// How the work was cut, in a line for whoever reads the program.
+    /// Sets one line for people that describes how the work was divided.
     void set_schedule(std::string text) { schedule_ = std::move(text); }
     const std::string& schedule() const { return schedule_; }
     std::uint64_t workspace_bytes() const { return workspace_bytes_; }
@@ -53,11 +53,12 @@ class ProgramBuilder {
     unsigned cores() const { return static_cast<unsigned>(cores_.size()); }
     CoreBuilder& core(unsigned index) { return cores_[index]; }
 
-    /// Kernels with the same contents are one. Throws Unsupported when it needs too many registers.
+    /// Adds a kernel; kernels with the same contents are shared. Throws Unsupported when it needs too many
+    /// registers.
     std::shared_ptr<const tpu::VectorKernel> kernel(tpu::VectorKernel kernel,
                                                     const std::vector<tpu::ElementType>& inputs);
 
-    /// No core goes on before all have done everything emitted so far.
+    /// Synchronises the cores: no core continues before all have finished everything emitted so far.
     void meet();
     /// Emits an op of another trace as a part of this program: while `lower` runs, the operands are those of
     /// `op`, whose tensors lie at `addresses`, by number.
