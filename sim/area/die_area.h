@@ -43,7 +43,7 @@ struct GpuDie {
     double sms = 0;                                       ///< number of SMs
     double fp32 = 0, integer = 0, fp64 = 0, special = 0;  ///< lanes of an SM
     double tensor_f16 = 0, tensor_f64 = 0;                ///< multiply-accumulates per cycle of an SM
-    double registers_bytes = 0, l1_bytes = 0, instruction_bytes = 0;  ///< of an SM
+    double registers_bytes = 0, l1_bytes = 0, instruction_bytes = 0;  ///< bytes of an SM
     double l2_bytes = 0;
     MemoryInterface memory = MemoryInterface::hbm;
     double stacks = 0, links = 0;

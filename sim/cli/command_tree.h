@@ -17,7 +17,8 @@ struct OptionDescription {
     bool positional = false, required = false;
     std::string value;  ///< "N", "NAME|FILE"; empty: the option takes no value
     Values values = Values::none;
-    std::vector<std::string> words;  ///< of Values::words, and beside files
+    /// The words of Values::words; further values that may be given instead of a file.
+    std::vector<std::string> words;
     std::string text;
 };
 

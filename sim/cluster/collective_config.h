@@ -48,10 +48,10 @@ struct CollectiveConfig {
     double direct_efficiency = 1;       ///< fraction of the links' rate that these channels reach
     std::uint32_t slots = 8;            ///< number of slices that can wait for a receiver
     std::array<ProtocolConfig, kProtocols> protocols;
-    double believed_bandwidth = 0;      ///< of a ring inside a node, all channels
+    double believed_bandwidth = 0;      ///< bytes per second of a ring inside a node, over all channels
     double believed_ll_bandwidth = 0;   ///< at most, with LL
-    double believed_ll128_channel = 0;  ///< of a channel at most, with LL128
-    double believed_switch_hop = 0;     ///< of in-switch reduction
+    double believed_ll128_channel = 0;  ///< largest rate of a channel with LL128
+    double believed_switch_hop = 0;     ///< seconds of a hop of in-switch reduction
     double switch_start = 0;            ///< seconds once, of in-switch reduction
 };
 

@@ -19,8 +19,9 @@ struct HostConfig {
     double forward_op = -1, backward_op = -1;
     double collective =
         0;  ///< seconds that the device is idle before a collective of a layer, beyond the network's
-    double memory_bandwidth = 100e9;  ///< of the host, for updates done there, bytes per second and device
-    double link = 25e9;               ///< bytes per second between a device and its host, all devices at once
+    /// The host's bytes per second for each device, for updates that are done there.
+    double memory_bandwidth = 100e9;
+    double link = 25e9;  ///< bytes per second between a device and its host, all devices at once
 };
 
 /// A cluster as a step of many devices sees it.

@@ -27,7 +27,7 @@ enum class FidelityPlan : std::uint8_t {
 /// How far an exploration has come.
 struct Progress {
     std::uint64_t done = 0, total = 0;  ///< designs evaluated, and the number expected in the end
-    std::uint64_t kept = 0;             ///< of the evaluated designs, those that an earlier run stored
+    std::uint64_t kept = 0;             ///< evaluated designs whose results an earlier run stored
     std::string best;                   ///< best point by the first objective: "time 26.4 us (design 3)"
 };
 

@@ -22,11 +22,11 @@ inline constexpr double kAsBase = -1;
 struct Design {
     std::vector<double> values;             ///< by axis, in base units
     std::vector<std::string> shown;         ///< by axis, as a hardware file writes them
-    std::vector<std::string> settings;      ///< of the axes, then of the links: "sm.count=132"
+    std::vector<std::string> settings;      ///< settings of the axes, then of the links: "sm.count=132"
     std::map<std::string, double> derived;  ///< area.*, power.tdp, price.hour
     std::string infeasible;                 ///< why it is impossible; empty when it is feasible
     double violation = 0;                   ///< size of the violation; 0 when it is feasible
-    std::string key() const;                ///< of its settings: two designs of one key are one
+    std::string key() const;  ///< text of its settings: designs with equal keys are the same design
 };
 
 /// The base device with its axes, links and constraints.

@@ -18,7 +18,7 @@ struct StrategyOptions {
     std::string name = "grid";
     std::uint64_t points = 100;  ///< number of distinct designs; ignored by grid and sensitivity
     std::uint64_t seed = 1;
-    std::uint64_t population = 0;  ///< of nsga2, moead and cmaes; 0: derived from the budget
+    std::uint64_t population = 0;  ///< population of nsga2, moead and cmaes; 0: derived from the budget
 };
 
 /// Thrown by Batch when the budget is used up; a strategy does not catch it.

@@ -35,7 +35,8 @@ void check(const TpuGemmQuestion& question, const models::TpuConfig& config);
 /// Values on the model compared with the product of the same operands in double precision. Operands are
 /// normal random numbers, or integers of the whole range.
 struct TpuGemmNumerics {
-    std::uint64_t elements = 0, compared = 0;  ///< of D; the compared elements are distributed evenly
+    /// Elements of D, and how many of them were compared; these are distributed evenly.
+    std::uint64_t elements = 0, compared = 0;
     /// The largest error of an element relative to |A||B|, and its bound: f32 operands are rounded to 1, 2 or
     /// 3 bf16 numbers (one for each pass), and D and each of K sums are rounded. For integers both are 0,
     /// modulo 2^32.

@@ -98,7 +98,7 @@ struct LaunchDeclaration {
     std::optional<AccessPolicyWindow> access_policy_window;
     std::vector<ArgumentDeclaration> arguments;
     SourceLocation where;         ///< of the launch
-    SourceLocation module_where;  ///< of its `module`
+    SourceLocation module_where;  ///< place of its `module`
     SourceLocation entry_where;
 };
 

@@ -21,7 +21,7 @@ struct YamlValue {
     [[noreturn]] void fail(const std::string& problem, const std::string& remedy = "") const {
         throw Error(problem, where, remedy);
     }
-    const std::string& text() const;  ///< of a scalar
+    const std::string& text() const;  ///< the text of a scalar
     std::uint64_t unsigned_integer(std::uint64_t smallest = 0,
                                    std::uint64_t largest = ~std::uint64_t{0}) const;
     double number() const;

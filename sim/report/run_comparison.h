@@ -19,8 +19,9 @@ struct StoredRun {
     double cycle = 0, estimated = 0, unknown = 0;  ///< fractions of the coverage
     double clock_hz = 0;                           ///< 0: not known
     double joules = 0;
-    std::map<std::string, std::string> parameters;  ///< of the hardware, by path; empty when not stored
-    std::map<std::string, std::string> options;     ///< of the command
+    /// Parameters of the hardware, by path; empty when not stored.
+    std::map<std::string, std::string> parameters;
+    std::map<std::string, std::string> options;  ///< options of the command
 
     /// One kernel of the run; `reasons` and `op` are as in KernelResult.
     struct Kernel {

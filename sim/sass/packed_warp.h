@@ -14,7 +14,8 @@ struct ReplayStep {
     std::uint32_t row = 0;    ///< index in TraceTable
     std::uint32_t lanes = 0;  ///< mask of the active lanes
     bool accesses = false;
-    std::array<std::uint64_t, 32> addresses;  ///< of the active lanes, lowest first; valid with `accesses`
+    /// Addresses of the active lanes, the lowest first; valid with `accesses`.
+    std::array<std::uint64_t, 32> addresses;
 };
 
 /// A sequence of steps. Usually an instruction follows its predecessor in the table, has the same lanes as

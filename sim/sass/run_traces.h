@@ -29,7 +29,7 @@ struct TraceRunOptions {
 
 /// Traffic through one level of the memory hierarchy.
 struct Traffic {
-    std::uint64_t sectors = 0, hit_sectors = 0;  ///< of 32 bytes; hits count loads only
+    std::uint64_t sectors = 0, hit_sectors = 0;  ///< sectors of 32 bytes; hits count loads only
     double bytes = 0;
 };
 
@@ -38,9 +38,9 @@ struct TraceEntry {
     enum class Kind : std::uint8_t { kernel, host_to_device };
     Kind kind = Kind::kernel;
     std::string name;                             ///< of the kernel
-    std::string file;                             ///< of the trace
+    std::string file;                             ///< path of the trace
     std::uint64_t id = 0;                         ///< number of the kernel, as the tracer counted
-    std::uint64_t address = 0, copied_bytes = 0;  ///< host_to_device
+    std::uint64_t address = 0, copied_bytes = 0;  ///< for host_to_device
     double seconds = 0;  ///< for a copy an estimate from host_link of the hardware file
     // Of kernels:
     std::uint64_t cycles = 0, warp_instructions = 0;
@@ -56,7 +56,7 @@ struct TraceEntry {
     std::map<std::string, double> energy;                                             ///< joules
     std::uint64_t forced_releases = 0, undescribed_copies = 0, guessed_textures = 0;  ///< see TraceLaunch
     std::map<std::string, sim::Throughput> throughputs;  ///< work done, and the device's peak rates
-    std::shared_ptr<const models::gpu::Series> series;   ///< of TraceRunOptions::series
+    std::shared_ptr<const models::gpu::Series> series;  ///< recorded when TraceRunOptions::series asks for it
     double read_and_run_seconds = 0;                     ///< wall-clock time of reading and simulating
 };
 

@@ -1,4 +1,4 @@
-// Runs a Trace in double precision: the truth that both devices are compared with.
+// Runs a Trace in double precision: the reference with which all devices are compared.
 #pragma once
 
 #include "workloads/reference/values.h"

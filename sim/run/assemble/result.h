@@ -57,7 +57,7 @@ struct OpSummary {
 /// One kernel (or TPU program) in the order of the step.
 struct KernelResult {
     std::string name;      ///< entry of the program, or the op's name when estimated
-    std::uint32_t op = 0;  ///< of the trace: its place in it
+    std::uint32_t op = 0;  ///< index of the op in the trace
     std::string op_name;
     std::string kind, phase;
     std::string recorded_kernel;  ///< name in the recording, empty when there is none
@@ -141,7 +141,7 @@ struct RunResult {
         0;  ///< sum of kernels and copies without communication, as a profiler counts them
     double launch_gap_us = 0;  ///< time in which nothing runs and a kernel is being launched
     double communication_us = 0;  ///< sum over collectives of their recorded time; 0 on a single device
-    StepDivision division;        ///< of the step time
+    StepDivision division;        ///< how the step time divides
     bool graph = false;           ///< launched as one CUDA graph
     bool recorded_host = false;  ///< whether the host's times are those of the recording
     std::optional<MemoryReport> memory;
@@ -149,7 +149,7 @@ struct RunResult {
     std::vector<KernelResult> kernels;  ///< in the order of the step
     Coverage coverage;
     std::optional<double> measured_total_us;    ///< recorded kernels without communication
-    std::map<std::string, double> utilisation;  ///< of the whole step: "tensor", "dram", ... 0..1
+    std::map<std::string, double> utilisation;  ///< mean over the whole step: "tensor", "dram", ... 0..1
     /// Joules of the simulated kernels by consumer; empty where power is not modelled.
     std::map<std::string, double> energy;
     double energy_time_us = 0;  ///< time of the kernels that `energy` counts
