@@ -64,9 +64,9 @@ trace::Trace trace_of(const std::string& model, const ModelOptions& options,
 /// consist of micro-batches.
 void check_model(const std::string& model, const ModelOptions& options);
 
-/// Simulates a step. Throws heddle::Error when model, plan, cluster and device do not fit together. A stage that
-/// exceeds its device's memory does not throw: DistributedResult::fits() says so, and,
-/// unless `how.ignore_memory` is set, a note does.
+/// Simulates a step. Throws heddle::Error when model, plan, cluster and device do not fit together. A stage
+/// that exceeds its device's memory does not throw: DistributedResult::fits() says so, and, unless
+/// `how.ignore_memory` is set, a note does.
 DistributedResult simulate_distributed(const std::string& model, const ModelOptions& options,
                                        const parallel::ParallelPlan& plan, const ClusterModel& cluster,
                                        const Hardware& hardware, OpTimes& times,

@@ -95,8 +95,8 @@ unsigned convolution_tile_k(ElementType type, bool tf32 = false);
 unsigned convolution_tile_k(const ConvolutionSpec& spec);
 std::uint32_t convolution_shared_bytes(const ConvolutionSpec& spec);  ///< with 3 stages and more
 
-/// A kernel that fits a convolution: the widest accesses that are possible, tiles of 64 where 128 would leave SMs idle, and
-/// slices of k where there are too few tiles (weight gradients).
+/// A kernel that fits a convolution: the widest accesses that are possible, tiles of 64 where 128 would leave
+/// SMs idle, and slices of k where there are too few tiles (weight gradients).
 struct ConvolutionChoice {
     ConvolutionSpec spec;
     std::uint32_t k_per_slice = 0, slices = 1;

@@ -84,6 +84,7 @@ struct GemmEstimate {
     double tensor_use = 0, memory_use = 0;  ///< parts of the rates, over the whole time
 };
 
+/// Estimates a product with this tile.
 GemmEstimate estimate_gemm(const GemmMachine& machine, const GemmSurroundings& surroundings,
                            const GemmWork& work, const GemmShapeOfTile& tile);
 

@@ -26,9 +26,11 @@ numerics::ReductionPlan plan_of(const GemmSimtSpec& spec, unsigned k_per_split =
 numerics::ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split = 0,
                                 const GemmEpilogue& reduced = {});
 
+/// Returns the plan of this kernel, as above.
 numerics::ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split = 0,
                                 const GemmEpilogue& reduced = {});
 
+/// Returns the plan of a product without tiles.
 numerics::ReductionPlan plan_of(const GemvSpec& spec);
 
 /// Returns the plan of the kernels that a choice represents, with D in `output`.

@@ -15,6 +15,7 @@ using trace::OpKind;
 using trace::Shape;
 using trace::Tensor;
 
+/// An op with the values of its operands. The trace and the values must outlive it.
 struct Context {
     const trace::Trace& trace;
     const Op& op;
@@ -25,8 +26,9 @@ struct Context {
     std::span<const double> input(std::size_t i) const { return values[op.inputs.at(i)]; }
     std::span<double> output(std::size_t i) const { return values[op.outputs.at(i)]; }
 
-    /// Returns the position of element `index` (row-major in the operand's shape) of an operand in its
-    /// storage; follows "input<i>_strides" and "input<i>_offset".
+    /// Return the elements of input i in row-major order, and write `result`, in row-major order, to output i.
+    /// They follow the attributes "input<i>_strides", "input<i>_offset", "output<i>_strides" and
+    /// "output<i>_offset".
     std::vector<double> gathered_input(std::size_t i) const;
     void scatter_output(std::size_t i, std::span<const double> result) const;
     [[noreturn]] void fail(const std::string& problem) const;

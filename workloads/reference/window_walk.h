@@ -29,8 +29,8 @@ void for_each_window_position(const trace::SlidingWindow& s, Visit visit) {
     }
 }
 
-/// Returns the position of [item, channel, position] in a tensor of `channels` channels and `positions`
-/// positions.
+/// The layout of a tensor of `channels` channels and `positions` positions; a call returns the position of
+/// [item, channel, position].
 struct ChannelLayout {
     bool channels_last;
     std::int64_t channels, positions;

@@ -10,6 +10,7 @@ namespace heddle::sass {
 inline std::int64_t encode_arrival(std::int64_t arrivals, std::int64_t transactions) {
     return transactions * (std::int64_t{1} << 20) + arrivals;
 }
+/// The decoded form of such an immediate.
 struct Arrival {
     std::uint32_t arrivals = 0;
     std::int64_t transactions = 0;

@@ -93,6 +93,7 @@ struct AttentionTiles {
 AttentionTiles attention_tiles(const ProgramBuilder& program, const AttentionSizes& sizes,
                                const std::function<std::uint64_t(std::uint64_t, std::uint64_t)>& lane_bytes);
 
+/// These functions add the program of the op to the builder. They throw Unsupported for what has no program.
 void lower_attention(ProgramBuilder& program);
 void lower_attention_grad(ProgramBuilder& program);
 
