@@ -26,7 +26,7 @@ struct Context {
     std::span<const double> input(std::size_t i) const { return values[op.inputs.at(i)]; }
     std::span<double> output(std::size_t i) const { return values[op.outputs.at(i)]; }
 
-    /// Return the elements of input i in row-major order, and write `result`, in row-major order, to output i.
+    /// Return the elements of input i in row-major order, and write `result` in that order to output i.
     /// They follow the attributes "input<i>_strides", "input<i>_offset", "output<i>_strides" and
     /// "output<i>_offset".
     std::vector<double> gathered_input(std::size_t i) const;
