@@ -1,4 +1,4 @@
-// Options that take bytes.
+// Command line options whose value is a number of bytes.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,8 +6,8 @@
 
 namespace heddle::cli {
 
-/// An option of bytes: 25MiB, 70GB, or a plain number of them. `bytes` must live until the command line is
-/// parsed.
+/// Adds an option that reads bytes: 25MiB, 70GB, or a plain number. `bytes` must live until the command line
+/// is parsed.
 CLI::Option* add_bytes_option(CLI::App& command, const std::string& name, double& bytes,
                               const std::string& description);
 

@@ -1,4 +1,4 @@
-// The subcommands of `heddle`. Each adds itself to the command line and runs when it was chosen; each throws
+// The subcommands of `heddle`. Each adds itself to the command line, runs when it is chosen, and throws
 // heddle::Error for bad input.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace heddle::cli {
 
-/// A comparison that the user asked for did not hold: exit code 1. The results have been written.
+/// A comparison that the user asked for failed: exit code 1. The results have been written.
 struct ComparisonFailed {
     std::string finding;
 };
@@ -36,28 +36,30 @@ struct ExplorationInterrupted {
     std::size_t kept = 0;
 };
 
-/// Of `heddle validate`.
+/// These add the subcommands of `heddle validate`.
 void add_validate_attention_command(CLI::App& validate);
 void add_validate_collectives_command(CLI::App& validate);
 void add_validate_gemm_command(CLI::App& validate);
 void add_validate_training_command(CLI::App& validate);
 void add_validate_trace_command(CLI::App& validate);
 
-/// --set KEY=VALUE, as often as is wanted; `overrides` must live until the command line is parsed.
+/// Adds --set KEY=VALUE, which may be repeated; `overrides` must live until the command line is parsed.
 CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& overrides,
                             const std::string& meaning);
 
-/// --allow-programs: files of others may name programs (docs/robustness.md). `programs` must live until the command line
-/// is parsed.
+/// Adds --allow-programs, which permits files of others to name libraries (docs/robustness.md). `programs`
+/// must live until the command line is parsed.
 void add_programs_option(CLI::App& command, sim::Programs& programs);
 
-/// --schedule on|off, of commands that run PTX. `assembly` must live until the command line is parsed.
+/// Adds --schedule on|off to a command that runs PTX. `assembly` must live until the command line is parsed.
 void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 
-/// --series CYCLES and --series-of gpc|sm, of commands that write a timeline; `series` as `assembly`.
+/// Adds --series CYCLES and --series-of gpc|sm to a command that writes a timeline. `series` must live until
+/// the command line is parsed.
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
 
-/// --trace-signals and what belongs to it. `of_step`: the command runs steps of several kernels. `signals` as `assembly`.
+/// Adds --trace-signals and the options that belong to it. `of_step` says that the command runs steps of
+/// several kernels. `signals` must live until the command line is parsed.
 void add_signal_options(CLI::App& command, sim::SignalOptions& signals, bool of_step);
 
 }  // namespace heddle::cli

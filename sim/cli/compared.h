@@ -1,4 +1,4 @@
-// A comparison of nothing is no success: it would pass every bar.
+// A comparison without any rows must not count as a success, because it would satisfy every threshold.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace heddle::cli {
 
-/// To be called when the results have been printed: `rows` were compared. When none was, the command ends
-/// with exit code 1 and says `why`.
+/// Call this after the results have been printed; `rows` is the number of compared rows. When it is 0, the
+/// command ends with exit code 1 and gives the reason `why`.
 inline void require_compared(std::size_t rows, const std::string& why) {
     if (rows == 0) throw ComparisonFailed{"nothing was compared: " + why};
 }
 
-/// `why` of a table whose rows have a `failure` each.
+/// Returns that reason for a table whose rows have a `failure` each.
 template <typename Rows>
 std::string why_none_was_timed(const Rows& rows, const std::string& table) {
     for (const auto& row : rows)

@@ -1,4 +1,4 @@
-// Shell completions, made from the tree of commands, so that they never say what the program does not.
+// Shell completions, which are generated from the tree of commands, so that they agree with the program.
 #pragma once
 
 #include <string>
@@ -7,14 +7,11 @@
 
 namespace heddle::cli {
 
-/// A script for `source <(heddle completion bash)`. Names of devices and models are asked of `heddle
-/// completion
-/// --names`, so that a user's own hardware files are among them.
+/// Returns a script for `source <(heddle completion bash)`. The script obtains the names of devices and
+/// models from `heddle completion --names`, so that a user's own hardware files are among them.
 std::string bash_completion(const CommandDescription& root);
-/// Of zsh, by its own functions.
+/// Returns the same for zsh, with zsh's own functions, and for fish.
 std::string zsh_completion(const CommandDescription& root);
 std::string fish_completion(const CommandDescription& root);
-
-/// `heddle completion SHELL`, and `heddle man`. Both read the tree of `app`.
 
 }  // namespace heddle::cli

@@ -1,4 +1,4 @@
-// configuration.json of a run's folder: with what it was made, for `heddle compare`.
+// configuration.json of a run's folder: the inputs of the run, for `heddle compare`.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace heddle::cli {
 
-/// {"heddle", "workload", "hardware", "options": {...}, "parameters": {path: value}}.
+/// Returns {"heddle", "workload", "hardware", "options": {...}, "parameters": {path: value}} as JSON.
 std::string configuration_json(const std::string& workload, const sim::Hardware& hardware,
                                const std::map<std::string, std::string>& options);
 

@@ -1,4 +1,4 @@
-// Is everything here that Heddle needs, and what could be here besides?
+// Whether everything that Heddle needs is installed, and what could be installed in addition.
 #pragma once
 
 #include <string>
@@ -6,11 +6,12 @@
 
 namespace heddle::cli {
 
+/// One check and its outcome.
 struct Check {
     enum class State {
         good,
-        absent,  ///< optional, and not here
-        bad,     ///< must be mended
+        absent,  ///< optional and not installed
+        bad,     ///< must be repaired
     };
     std::string group;  ///< "Heddle", "this machine", "optional tools", "data"
     std::string name;
@@ -19,9 +20,11 @@ struct Check {
     std::string remedy;  ///< one line; empty when all is well
 };
 
-/// Changes nothing; the cache's folder is made when it is not there.
+/// Performs all checks. It changes nothing, except that it creates the cache's folder when that does not
+/// exist.
 std::vector<Check> examine();
 
+/// Format the checks for people and as JSON; all_good() says whether none is bad.
 std::string format_checks(const std::vector<Check>& checks, std::size_t width, bool colours);
 std::string checks_json(const std::vector<Check>& checks);
 bool all_good(const std::vector<Check>& checks);

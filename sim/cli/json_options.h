@@ -1,4 +1,4 @@
-// --json and --json-file of comparisons whose table is worth reading beside the JSON of a long run.
+// --json and --json-file for comparisons whose table is useful in addition to the JSON of a long run.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,16 +6,17 @@
 
 namespace heddle::cli {
 
-/// --json prints JSON and nothing else, as everywhere; --json-file writes the same JSON beside the table.
+/// --json prints JSON and nothing else, as for all commands; --json-file writes the same JSON in addition to
+/// the table.
 struct JsonOptions {
     bool print = false;
     std::string file;
 };
 
-/// Adds both options; `json` must live until the command line is parsed. `content` says what the JSON has.
+/// Adds both options; `json` must live until the command line is parsed. `content` describes the JSON.
 void add_json_options(CLI::App& command, JsonOptions& json, const std::string& content);
 
-/// Writes the file where one is named, then prints `table` (and what was written), or the JSON in its place.
+/// Writes the file if one is named; then prints `table` (and the name of the file), or the JSON instead.
 /// Throws heddle::Error where it cannot write.
 void show(const std::string& table, const std::string& json_text, const JsonOptions& json);
 

@@ -1,4 +1,4 @@
-// The manual page, made from the tree of commands.
+// The manual page, which is generated from the tree of commands.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heddle::cli {
 
-/// heddle(1) as troff with the man macros. `version` stands in its footer.
+/// Returns heddle(1) as troff with the man macros. `version` appears in the footer.
 std::string man_page(const CommandDescription& root, const std::string& version);
 
 }  // namespace heddle::cli

@@ -1,9 +1,10 @@
-// What all programs of one build have in common.
+// The identity of the models, which all programs of one build share.
 #pragma once
 
 namespace heddle::cli {
 
-/// A hash of the libraries that results of kernels depend on (sim/cli/CMakeLists.txt), in hexadecimal digits.
+/// Returns a hash, in hexadecimal digits, of the libraries on which results of kernels depend
+/// (sim/cli/CMakeLists.txt).
 const char* model_identity();
 
 }  // namespace heddle::cli

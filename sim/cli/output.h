@@ -1,14 +1,16 @@
-// Writing to stdout.
+// Writing to stdout and to files.
 #pragma once
 
 #include <string>
 
 namespace heddle::cli {
 
-/// Writes the text to stdout; on a terminal with control characters written out (isa/common/foreign_text.h). Throws heddle::Error when it cannot (a full disk, a closed pipe).
+/// Writes text to stdout. On a terminal, control characters are written as escapes
+/// (isa/common/foreign_text.h). Throws heddle::Error on failure (a full disk, a closed pipe).
 void print(const std::string& text);
 
-/// Writes a file beside its place and renames it, so that nobody ever reads half of it. Throws heddle::Error.
+/// Writes a file under a temporary name and renames it, so that nobody reads a partial file. Throws
+/// heddle::Error.
 void write_file(const std::string& path, const std::string& text);
 
 }  // namespace heddle::cli

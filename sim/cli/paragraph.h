@@ -5,11 +5,12 @@
 
 namespace heddle::cli {
 
-/// Columns for paragraphs: those of tables (sim/cli/terminal.h), 40 to 100; 100 where there is no terminal.
+/// Returns the number of columns for paragraphs: that of tables (sim/cli/terminal.h), limited to 40..100; 100
+/// without a terminal.
 unsigned terminal_width();
 
-/// Words of `text` in lines of at most `width` code points, each begun with `indent` spaces; a word that is
-/// longer has a line of its own. Ends with a newline; empty when there is no word.
+/// Breaks `text` into lines of at most `width` code points, each indented by `indent` spaces; a longer word
+/// has a line of its own. The result ends with a newline, or is empty when there is no word.
 std::string wrap(const std::string& text, unsigned width, unsigned indent);
 
 }  // namespace heddle::cli

@@ -1,4 +1,4 @@
-// Options of commands that spread a training step over devices.
+// Options of commands that distribute a training step over devices.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ class App;
 
 namespace heddle::cli {
 
-/// What `heddle simulate --cluster` takes beside the model. Must live until the command line is parsed.
+/// What `heddle simulate --cluster` takes in addition to the model. It must live until the command line is
+/// parsed.
 struct PlanOptions {
     std::string cluster, schedule, data_parallel, recompute, context_exchange, kernels;
     std::uint32_t nodes = 0;
@@ -23,6 +24,8 @@ struct PlanOptions {
     bool no_overlap = false, no_fold = false;
     parallel::ParallelPlan plan;
 };
+
+/// Adds these options to a command.
 void add_plan_options(CLI::App& command, PlanOptions& options);
 
 }  // namespace heddle::cli

@@ -9,6 +9,8 @@ class App;
 
 namespace heddle::cli {
 
+/// Each of these functions adds one command with its options to `app`. The command throws heddle::Error for
+/// bad input.
 void add_simulate_command(CLI::App& app);
 void add_cluster_command(CLI::App& app);
 void add_collective_command(CLI::App& app);
@@ -29,16 +31,16 @@ void add_parallelism_command(CLI::App& app);
 void add_completion_command(CLI::App& app);
 void add_man_command(CLI::App& app);
 
-/// A command that a program has.
+/// A command that a program contains.
 struct Command {
     const char* name;
     void (*add)(CLI::App& app);
 };
 
-/// Parses and runs: a command of `commands`, or, in its place, the program that has it. Returns the exit code: 0
-/// done, 1 the comparison asked for did not hold, 2 bad usage or
-/// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on
-/// stderr.
+/// Parses the command line and runs a command of `commands`, or replaces the process by the program that
+/// contains the command. Returns the exit code: 0 done, 1 a requested comparison failed, 2 bad usage or bad
+/// input, 3 internal error, 4 the step does not fit the device's memory, 5 a limit was reached (limits.h).
+/// Every error is one line on stderr.
 int run(int argument_count, const char* const* arguments, std::span<const Command> commands);
 
 }  // namespace heddle::cli

@@ -1,4 +1,4 @@
-// What `heddle simulate` was asked for.
+// The options of `heddle simulate`.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace heddle::cli {
 
+/// Options as they are on the command line; texts are parsed when the workload is known.
 struct SimulateCommandOptions {
     std::string workload, hardware;
     std::string batch, sequence, widths;
@@ -22,12 +23,13 @@ struct SimulateCommandOptions {
     sim::Programs programs = sim::Programs::refused;
 };
 
-/// Plays a recording of a CUDA program (.hrun): heddle-run has what that takes, and names it here. Null in other programs, which hand
-/// the command over.
+/// Plays a recording of a CUDA program (.hrun). heddle-run sets it; it is null in the other programs, which
+/// hand the command over.
 using RecordingPlayer = void (*)(const SimulateCommandOptions&);
 RecordingPlayer& recording_player();
 
-/// Throws heddle::Error when an option was given that only training steps have; `instead` says what the workload is.
+/// Throws heddle::Error when an option is given that only training steps have; `instead` says what the
+/// workload is.
 void refuse_options_of_steps(const SimulateCommandOptions& options, const std::string& instead);
 
 }  // namespace heddle::cli

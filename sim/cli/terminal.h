@@ -1,4 +1,4 @@
-// What the screen behind a stream can show.
+// The capabilities of the terminal behind a stream.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,20 @@
 
 namespace heddle::cli {
 
-/// Columns for tables: $COLUMNS when it is a number, else those of the terminal behind stdout; 0: no limit,
-/// as stdout is no terminal.
+/// Returns the number of columns for tables: $COLUMNS when it is a number, else that of the terminal behind
+/// stdout; 0 (no limit) when stdout is not a terminal.
 std::size_t table_width();
 
-/// The same behind stderr, for lines that are drawn over; 80 where nobody knows.
+/// Returns the same for stderr, for lines that are redrawn; 80 where it is not known.
 std::size_t progress_width();
 
-/// Whether text on this stream may have colours: it is a terminal that knows them, and NO_COLOR is not set
+/// Whether text on this stream may have colours: it is a terminal that supports them, and NO_COLOR is not set
 /// (no-color.org).
 bool has_colours(int file_descriptor);
 
 enum class Colour { red, green, yellow, bold, faint };
 
-/// The text between the terminal's codes, or as it is.
+/// Returns the text with the terminal's codes for a colour, or unchanged when `on` is false.
 std::string painted(const std::string& text, Colour colour, bool on);
 
 }  // namespace heddle::cli

@@ -1,4 +1,4 @@
-// What a trace holds, for people and for scripts.
+// The contents of a trace, for people and for scripts.
 #pragma once
 
 #include <string>
@@ -8,19 +8,20 @@
 
 namespace heddle::cli {
 
-/// Tables by op kind and phase: counts, floating-point operations, bytes, recorded time; layers found by
-/// repetition; the peak of memory by lifetimes; how much of the recorded time is understood. Ops that were
-/// not understood are counted and listed by their recorded kernels.
+/// Returns tables by kind of op and phase with counts, floating-point operations, bytes and recorded time;
+/// the layers found by repetition; the peak of memory from tensor lifetimes; and the fraction of the recorded
+/// time that is understood. Ops that are not understood are counted and listed by their recorded kernels.
 std::string inspect_for_people(const trace::Trace& trace, const trace::RecordedDevice& device);
 
-/// One line: what part of the recorded time is understood, and what is not; empty where nothing was recorded.
+/// Returns one line with the fraction of the recorded time that is understood, and what is not; empty where
+/// nothing was recorded.
 std::string coverage_for_people(const trace::Trace& trace);
 
-/// The same as one JSON object, ending with a newline.
+/// Returns the same as inspect_for_people() as one JSON object that ends with a newline.
 std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevice& device);
 
-/// In what two traces differ: counts, operations, bytes and recorded time of each kind of op, and the first
-/// op that is another one.
+/// Returns the differences between two traces: counts, operations, bytes and recorded time of each kind of
+/// op, and the first op that differs.
 std::string difference_for_people(const trace::Trace& first, const trace::Trace& second);
 std::string difference_as_json(const trace::Trace& first, const trace::Trace& second);
 

@@ -1,4 +1,4 @@
-// A cluster that exists only as a YAML file: nodes, devices in them, what connects them, and what it costs.
+// A cluster that exists only as a YAML file: nodes, the devices in them, their network, and the price.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace heddle::sim {
 
-/// Devices are numbered node by node: device d is number d % devices_per_node of node d / devices_per_node.
-/// In a torus, device d stands at x = d % torus.x, and so on. Parameter servers, hosts without devices,
-/// follow as the numbers device_count() and up.
+/// A cluster. Devices are numbered node by node: device d is device d % devices_per_node of node d /
+/// devices_per_node. In a torus, device d has the coordinates x = d % torus.x, and so on. Parameter servers,
+/// which are hosts without devices, have the numbers from device_count() on.
 struct Cluster {
     std::string name;         ///< "dgx-h100", or the file's name without its ending
     std::string description;  ///< one line for people
@@ -31,20 +31,20 @@ struct Cluster {
     std::uint32_t endpoint_count() const { return device_count() + servers; }
 };
 
-/// Reads a cluster by name ("dgx-h100", looked for in cluster_directories()) or file. `overrides` are
-/// "nodes=128". Throws heddle::Error for bad YAML, unknown keys, values out of range (file, line, nearest
-/// key) and impossible clusters.
+/// Reads a cluster by name ("dgx-h100", looked up in cluster_directories()) or from a file. `overrides` are
+/// assignments such as "nodes=128". Throws heddle::Error for bad YAML, unknown keys, values out of range
+/// (with file, line and nearest key) and impossible clusters.
 Cluster load_cluster(const std::string& name_or_file, const std::vector<std::string>& overrides = {});
 
-/// Every parameter, in order, with its source.
+/// Describes every parameter in order, with its source.
 std::vector<ParameterDescription> describe_parameters(const Cluster& cluster);
 
-/// Where cluster files are looked for: HEDDLE_CLUSTER_PATH (parts separated by `:`), `sim/clusters` of the
-/// source tree, `share/heddle/clusters` beside the executable.
+/// Returns the folders in which cluster files are looked up: HEDDLE_CLUSTER_PATH (parts separated by `:`),
+/// `sim/clusters` of the source tree, and `share/heddle/clusters` beside the executable.
 std::vector<std::string> cluster_directories();
-/// Names of all clusters found there, sorted, each once.
+/// Returns the names of all clusters in these folders, sorted and without duplicates.
 std::vector<std::string> cluster_names();
-/// The file of a name or path. Throws heddle::Error with the nearest name.
+/// Returns the file of a name or path. Throws heddle::Error with the nearest name.
 std::string find_cluster_file(const std::string& name_or_file);
 
 }  // namespace heddle::sim

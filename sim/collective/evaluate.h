@@ -1,4 +1,4 @@
-// From a plan to a schedule: lanes, symmetry, spans of the vector.
+// From a plan to a schedule: channels, symmetry, and the parts of the vector.
 #pragma once
 
 #include "models/network/schedule.h"
@@ -6,24 +6,26 @@
 
 namespace heddle::sim {
 
-/// What is simulated of a collective.
+/// The part of a collective that is simulated; the rest follows by symmetry.
 struct FoldedSchedule {
     models::network::Schedule schedule;
-    std::vector<models::network::Link> links;        ///< of the schedule's own numbers
+    std::vector<models::network::Link> links;        ///< links with the numbers that the schedule uses
     std::vector<models::network::LinkId> originals;  ///< their numbers in the topology
 };
 
-/// `turns`: steps of rings are those of rings of so many ranks (0: all), to find what a turn costs.
+/// Builds the schedule of a plan. With `turns`, rings have the steps of a ring with that many ranks (0: all),
+/// which shows what one turn costs.
 FoldedSchedule schedule_of(const Cluster& cluster, const models::network::Topology& topology,
                            const CollectiveRequest& request, const RankLayout& layout,
                            const CollectivePlan& plan, std::uint32_t turns = 0);
 
-/// The same for payloads: every channel of every rank by itself, links as in the topology.
+/// Builds the schedule for payloads, in which every channel of every rank is present and links have the
+/// numbers of the topology.
 models::network::Schedule full_schedule(const Cluster& cluster, const models::network::Topology& topology,
                                         const CollectiveRequest& request, const RankLayout& layout,
                                         const CollectivePlan& plan);
 
-/// Ranks of one period of a ring over nodes that all do the same; 0 when there is none.
+/// Returns the number of ranks in one period of a ring over nodes that all do the same; 0 when there is none.
 std::uint32_t period_of(const CollectiveRequest& request, const RankLayout& layout,
                         const CollectivePlan& plan);
 

@@ -1,4 +1,5 @@
-// What a collective computes: real payloads, summed in the algorithm's own order and rounded after every sum.
+// What a collective computes: real payloads, added in the algorithm's own order and rounded after every
+// addition.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +11,24 @@
 
 namespace heddle::sim {
 
-/// A rank's vector: values of the element type, each exact in a float.
+/// One rank's vector. Its values are of the element type, each represented exactly in a float.
 using Payload = std::vector<float>;
 
-/// a + b as a device computes it: added exactly enough, rounded to the type (f16, bf16, f32: to nearest even;
+/// Returns a + b as a device computes it: the sum, rounded once to the type (f16, bf16, f32: to nearest even;
 /// i8: modulo 256).
 float add_rounded(const std::string& type, float a, float b);
 
-/// Carries out a schedule with every channel by itself (full_schedule()). Outputs have the length that
-/// nccl-tests' size means; a reduce-scatter's result lies at the rank's own place. Throws heddle::Error when
-/// workers wait for ever.
+/// Executes a schedule in which every channel is present (full_schedule()). Outputs have the length that the
+/// size means in nccl-tests; the result of a reduce-scatter lies at the rank's own place. Throws
+/// heddle::Error on a deadlock.
 std::vector<Payload> run_payload(const models::network::Schedule& schedule, const std::string& type,
                                  const std::vector<Payload>& inputs, std::size_t output_elements);
 
-/// The schedule that carries out `request` on real values, as `time()` would choose it.
+/// Returns the schedule that carries out `request` on real values, as CollectiveTimer::time() would choose
+/// it.
 models::network::Schedule payload_schedule(const Cluster& cluster, const CollectiveRequest& request);
 
+/// How far a collective's result is from the exact one.
 struct PayloadReport {
     std::uint64_t elements = 0;
     double largest_error = 0;  ///< against the sum in double precision, of the element nearest to its bound
@@ -35,7 +38,7 @@ struct PayloadReport {
     bool same_everywhere = true;  ///< all ranks that have an element have the same bits
 };
 
-/// Random values through run_payload(), compared with the exact result.
+/// Sends random values through run_payload() and compares the result with the exact one.
 PayloadReport check_payload(const Cluster& cluster, const CollectiveRequest& request, std::uint64_t seed);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// Puts a schedule together: workers of ranks, connections between them, operations.
+// Builds a schedule: workers of ranks, connections between them, and operations.
 #pragma once
 
 #include <map>
@@ -10,18 +10,19 @@
 
 namespace heddle::sim {
 
-/// How a library carries a collective out.
+/// How a library carries a collective out, in the terms of a schedule.
 struct LanePlan {
     CollectiveProtocol protocol = CollectiveProtocol::simple;
     std::uint32_t lanes = 1;    ///< simulated channels
-    std::uint32_t width = 1;    ///< equal channels for which each of them stands
+    std::uint32_t width = 1;    ///< number of equal channels that each simulated one represents
     std::uint64_t chunk = 1;    ///< elements that a channel works on at a time
-    std::uint32_t element = 1;  ///< bytes
+    std::uint32_t element = 1;  ///< bytes of an element
 };
 
+/// Collects the parts of one schedule. All constructor arguments that are references must outlive it.
 class ScheduleBuilder {
   public:
-    /// `ranks`: the endpoint of each rank.
+    /// `ranks` has the endpoint of each rank.
     ScheduleBuilder(const CollectiveConfig& config, const LanePlan& plan,
                     const models::network::Topology& topology, const std::vector<std::uint32_t>& ranks);
 
@@ -30,21 +31,25 @@ class ScheduleBuilder {
     const std::vector<std::uint32_t>& ranks() const { return ranks_; }
     const models::network::Topology& topology() const { return topology_; }
 
-    /// Roles tell the workers of a rank and lane apart: up and down a tree, phases of a hierarchy.
+    /// Returns the worker of a rank, role and lane, and creates it on first use. Roles distinguish the
+    /// workers of one rank and lane, such as those up and down a tree or in the phases of a hierarchy.
     std::uint32_t worker(std::uint32_t rank, std::uint32_t role, std::uint32_t lane);
-    /// Made when first asked for.
+    /// Returns the connection between two workers, and creates it on first use.
     std::uint32_t connect(std::uint32_t from, std::uint32_t to);
-    /// Between workers of different ranks than their own, for folded rings: the route is that of these
-    /// endpoints.
+    /// Does the same for folded rings, in which the route is that of two other endpoints than the workers'
+    /// own.
     std::uint32_t connect(std::uint32_t from, std::uint32_t to, std::uint32_t endpoint_from,
                           std::uint32_t endpoint_to, double latency);
-    /// `after` begins what comes next when `before` has ended what it has so far.
+    /// Orders two workers: `after` starts its next operation when `before` has ended the operations that it
+    /// has so far.
     void then(std::uint32_t before, std::uint32_t after);
+    /// Appends an operation to a worker.
     void add(std::uint32_t worker, models::network::Operation operation);
 
-    /// Bytes of so many elements, of all channels that a lane stands for.
+    /// Returns the bytes of `elements` elements in all channels that a lane represents.
     std::uint64_t bytes(std::uint64_t elements) const { return elements * plan_.element * plan_.width; }
     std::uint32_t lane_of(std::uint32_t worker) const { return lanes_[worker]; }
+    /// Returns the seconds of a step in addition to the link, inside a node or to another one.
     double step_latency(bool crosses_network) const;
 
     models::network::Schedule take() { return std::move(schedule_); }

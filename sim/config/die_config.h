@@ -1,5 +1,5 @@
-// What decides about a device's area and price but not about its time: process, what is built and not
-// enabled, links, memory interfaces, and what an hour of it costs.
+// Parameters that affect a device's area and price but not its time: process, units that are built and
+// disabled, links, memory interfaces, and the price of an hour.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,25 @@
 
 namespace heddle::sim {
 
-/// Families of processes: area follows from them (sim/area/technology.h).
+/// Families of manufacturing processes, from which densities follow (sim/area/technology.h).
 enum class Process : std::uint8_t { nm28, nm16, nm12, nm8, nm7, nm5, nm3 };
 enum class MemoryInterface : std::uint8_t { hbm, gddr, ddr };
 
-/// The defaults describe an H100.
+/// Parameters of a die. The defaults describe an H100.
 struct DieConfig {
     Process process = Process::nm5;
     MemoryInterface memory = MemoryInterface::hbm;
-    std::uint32_t stacks = 5;    ///< of HBM, or chips of GDDR, or channels of DDR, that are used
-    double stacks_enabled = 0.833;  ///< of the interfaces on the die, the part that is used
-    double sms_enabled = 0.917;     ///< GPU: of the SMs on the die
-    double l2_enabled = 0.833;      ///< GPU: of the L2 on the die
-    std::uint32_t links = 18;    ///< GPU: to other chips (NVLink)
-    std::uint32_t graphics = 0;  ///< GPU: 1: with raster, texture and ray-tracing units, display and video
-    double price_per_hour = 12.29;  ///< US dollars; 0: not for rent
+    std::uint32_t stacks = 5;       ///< stacks of HBM, chips of GDDR or channels of DDR that are used
+    double stacks_enabled = 0.833;  ///< fraction of the memory interfaces on the die that is used
+    double sms_enabled = 0.917;     ///< GPU: fraction of the SMs on the die that is enabled
+    double l2_enabled = 0.833;      ///< GPU: fraction of the L2 on the die that is enabled
+    std::uint32_t links = 18;       ///< GPU: number of links to other chips (NVLink)
+    /// GPU: 1 where the die has raster, texture and ray-tracing units, display and video.
+    std::uint32_t graphics = 0;
+    double price_per_hour = 12.29;  ///< US dollars for an hour of one device; 0: not known
 };
 
-/// Lists the fields that this kind of device has.
+/// Adds the fields that this kind of device has to `list`.
 void describe(DieConfig& config, bool gpu, models::ParameterList& list);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// How near to the user a value of a hardware file was set.
+// How close to the user a value of a hardware file was set.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace heddle::sim {
 
-/// 0: on the command line, 1: in the file itself, 2: in the one that it extends, ...
+/// Returns 0 for a value from the command line, 1 for one in the file itself, 2 for one in the file that it
+/// extends, and so on.
 std::size_t distance_from_user(const ValueOrigin& origin, const HardwareText& text);
 
 }  // namespace heddle::sim

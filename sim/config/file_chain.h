@@ -1,4 +1,4 @@
-// A file and what it extends, for files of other kinds than devices.
+// Reading a file and the files that it extends, for kinds of files other than devices.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace heddle::sim {
 
-/// read_hardware_file(), with another way to find the file of a name after `extends:`.
+/// Does what read_hardware_file() does, with `find` to find the file of a name after `extends:`.
 HardwareText read_file_chain(const std::string& path,
                              const std::function<std::string(const std::string&)>& find);
 

@@ -1,5 +1,5 @@
-// The text of a hardware file: which keys it sets, where, and with which source comment. Knows nothing of
-// what the keys mean.
+// The text of a hardware file: which keys it sets, where, and with which source comment. This library does
+// not know the meaning of the keys.
 #pragma once
 
 #include <string>
@@ -17,38 +17,41 @@ struct Setting {
     SourceLocation where;  ///< file and line; `key` repeats the path
 };
 
-/// Whether a program that a hardware file names may run: hbm.model and l2.model are libraries that are loaded. What the command line
-/// names is the user's own word, and may always run.
+/// Whether a library that a hardware file names may be loaded and run: hbm.model and l2.model name libraries.
+/// A library that the command line names may always run, because the user chose it.
 enum class Programs { refused, allowed };
 
 /// A hardware file and the files that it extends, resolved: the most derived setting of each path.
 struct HardwareText {
-    std::string name;                ///< file name without its ending: "h100-sxm"
+    std::string name;                ///< name of the file without its ending: "h100-sxm"
     std::string kind;                ///< "gpu" or "tpu", from the file or the nearest one that it extends
     std::string description;         ///< `description:` of the file itself
     std::vector<std::string> files;  ///< the file first, then what it extends
     std::vector<Setting> settings;   ///< by path, each path once
     SourceLocation kind_where;
-    Programs programs = Programs::refused;  ///< what configure_hardware() does about programs of these files
+    /// Whether configure_hardware() allows libraries that these files name.
+    Programs programs = Programs::refused;
 };
 
-/// Reads a file and, through `extends:`, its ancestors. A name after `extends:` is looked for beside the
-/// file, then among the known hardware (hardware_directories()). Throws heddle::Error for files that cannot
-/// be read, YAML mistakes, lists of lists, duplicate keys, and chains that bite their own tail.
+/// Reads a file and, through `extends:`, its ancestors. A name after `extends:` is looked up beside the file,
+/// then among the known hardware (hardware_directories()). Throws heddle::Error for files that cannot be
+/// read, YAML mistakes, lists of lists, duplicate keys, and files that extend themselves, directly or
+/// indirectly.
 HardwareText read_hardware_file(const std::string& path);
 
 /// Turns "sm.count=144" into a setting. Throws heddle::Error when there is no `=`.
 Setting parse_override(const std::string& assignment);
 
-/// Where hardware files are looked for: HEDDLE_HARDWARE_PATH (parts separated by `:`), then `sim/hardware` of
-/// the source tree that the executable was built in, then `share/heddle/hardware` beside the executable.
+/// Returns the folders in which hardware files are looked up: HEDDLE_HARDWARE_PATH (parts separated by `:`),
+/// then `sim/hardware` of the source tree in which the executable was built, then `share/heddle/hardware`
+/// beside the executable.
 std::vector<std::string> hardware_directories();
 
-/// Names of all hardware found in hardware_directories(), sorted, each once.
+/// Returns the names of all hardware in hardware_directories(), sorted and without duplicates.
 std::vector<std::string> hardware_names();
 
-/// The file of a name ("h100-sxm") or of a path (anything with a `/` or ending in .yaml or .yml). Throws
-/// heddle::Error with the list of names when there is none.
+/// Returns the file of a name ("h100-sxm") or of a path (anything with a `/` or ending in .yaml or .yml).
+/// Throws heddle::Error with the list of names when there is none.
 std::string find_hardware_file(const std::string& name_or_file);
 
 }  // namespace heddle::sim

@@ -9,16 +9,16 @@
 
 namespace heddle::sim {
 
-/// What a value of this quantity looks like, for error messages: "a frequency such as `1830 MHz`".
+/// Returns what a value of this quantity looks like, for error messages: "a frequency such as `1830 MHz`".
 std::string expected_form(models::Quantity quantity);
 
-/// Reads a number with its unit into the quantity's base unit (hertz, bytes, bytes per second, bytes per
-/// cycle, cycles, seconds, watts, joules, 0..1). Decimal prefixes are powers of 1000 and binary ones (`KiB`)
-/// of 1024; `Gb/s` counts bits. Throws heddle::Error without a location: the caller knows where the text
-/// stands.
+/// Reads a number with its unit and converts it to the quantity's base unit (hertz, bytes, bytes per second,
+/// bytes per cycle, cycles, seconds, watts, joules, 0..1). Decimal prefixes are powers of 1000 and binary
+/// ones (`KiB`) of 1024; `Gb/s` counts bits. Throws heddle::Error without a location, which the caller knows.
 double parse_quantity(const std::string& text, models::Quantity quantity);
 
-/// The shortest exact form that parse_quantity() reads back to the same value: "50 MiB", "3.35 TB/s", "93 %".
+/// Returns the shortest form that parse_quantity() reads back to exactly the same value: "50 MiB", "3.35
+/// TB/s", "93 %".
 std::string format_quantity(double value, models::Quantity quantity);
 
 /// Reads one parameter's text: a quantity, one of its choices, or true/false where only 0 and 1 are allowed.
@@ -28,12 +28,12 @@ double parse_parameter(const std::string& text, const models::Parameter& paramet
 /// Reads a list's text, `[16, 18]`, `16, 18` or its word for an empty one. Throws as parse_parameter() does.
 std::vector<std::uint32_t> parse_list(const std::string& text, const models::Parameter& parameter);
 
-/// The present value as a hardware file would write it.
+/// Formats the current value as a hardware file would write it.
 std::string format_parameter(const models::Parameter& parameter);
-/// Any value of this parameter as a hardware file would write it.
+/// Formats any value of this parameter as a hardware file would write it.
 std::string format_parameter(const models::Parameter& parameter, double value);
 
-/// The allowed values, for people: "1 .. 1024", "lru | random".
+/// Formats the allowed values for people: "1 .. 1024", "lru | random".
 std::string format_range(const models::Parameter& parameter);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// Puts the settings of a hardware file into the parameters of a model.
+// Applies the settings of a hardware file to the parameters of a model.
 #pragma once
 
 #include <map>
@@ -17,9 +17,9 @@ struct ValueOrigin {
     std::string source;    ///< the comment beside it
 };
 
-/// Sets every parameter. `overrides` win over the file. Every parameter must be set somewhere in the chain of
-/// files, and every key must be a parameter: both are heddle::Error, with file, line, key and the nearest
-/// valid key. Returns where each value came from, by path.
+/// Sets every parameter. `overrides` take precedence over the file. Every parameter must be set somewhere in
+/// the chain of files, and every key must be a parameter; otherwise heddle::Error names file, line, key and
+/// the nearest valid key. Returns where each value came from, by path.
 std::map<std::string, ValueOrigin> apply_settings(const HardwareText& text,
                                                   const std::vector<Setting>& overrides,
                                                   const models::ParameterList& parameters);

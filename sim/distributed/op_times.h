@@ -1,4 +1,4 @@
-// How long the ops of one device's part of a step take: in closed form, or simulated cycle by cycle.
+// The times of the ops of one device's part of a step: by formulas, or simulated cycle by cycle.
 #pragma once
 
 #include <map>
@@ -11,45 +11,48 @@
 
 namespace heddle::sim {
 
+/// The time of one op.
 struct OpTime {
-    double seconds = 0;     ///< of the device
-    unsigned launches = 0;  ///< of the host: ops that it hands out
-    double simulated = 0;   ///< of the seconds, those that were simulated cycle by cycle
+    double seconds = 0;     ///< time on the device
+    unsigned launches = 0;  ///< number of ops that the host launches
+    double simulated = 0;   ///< part of `seconds` that was simulated cycle by cycle
 };
 
+/// A source of op times.
 class OpTimes {
   public:
     virtual ~OpTimes() = default;
-    /// Of every op of the trace, by number. Collectives and views take nothing.
+    /// Returns the time of every op of the trace, by number. Collectives and views take no time.
     virtual std::vector<OpTime> times_of(const trace::Trace& trace) = 0;
-    /// Of moving so many bytes from and to the device's memory.
+    /// Returns the seconds that reading or writing `bytes` bytes of the device's memory takes.
     virtual double streamed(double bytes) const = 0;
     virtual std::string name() const = 0;  ///< "closed form", "simulated, sampled"
 };
 
-/// What the closed form of everything but products knows of a GPU, as parts of the peaks.
+/// The efficiencies that the formulas assume for everything except products on a GPU, as fractions of the
+/// peaks.
 struct ClosedFormConfig {
-    /// Of the memory's rate. Between what the largest GELU and layer norm of PyTorch reach on an A100 (76 to
-    /// 77 % of 2.04 TB/s, LLMCompass), streams of framework kernels on an H100-class GPU (72 to 81 %,
-    /// MLCommons Chakra), and bare copies (89 %, RRZE gpu-benches).
+    /// Fraction of the memory's rate. The value lies between what the largest GELU and layer norm of PyTorch
+    /// reach on an A100 (76 to 77 % of 2.04 TB/s, LLMCompass), streams of framework kernels on an H100-class
+    /// GPU (72 to 81 %, MLCommons Chakra), and bare copies (89 %, RRZE gpu-benches).
     double memory = 0.80;
-    /// Products of 16 bits of which a row begins at an odd element (a vocabulary of 50,257): a part of the
-    /// rate that the closed form expects of kernels that copy single elements. Fitted to the first half of
-    /// vTrain's steps on one node, with the figures of Megatron-LM's host
-    /// (validation/compare/training_table_read.cpp) as they were fitted before. What is left of it has become
-    /// less the more the closed form knows of these kernels: 0.455 before what they take of L1, 0.769 before
-    /// their one alignment for A, B and D.
+    /// For 16-bit products with rows that begin at odd elements (a vocabulary of 50,257): the fraction that
+    /// is reached of the rate that the closed form predicts for kernels that copy single elements. It was
+    /// fitted to the first half of vTrain's steps on one node, with the values for Megatron-LM's host
+    /// (validation/compare/training_table_read.cpp) as fitted before. The factor has approached 1 as the
+    /// closed form learned more about these kernels: it was 0.455 before their use of L1 was modelled, and
+    /// 0.769 before their common alignment for A, B and D was.
     double unaligned = 0.886;
-    double attention = 0.55;           ///< of the tensor cores' rate, fused attention forward
+    double attention = 0.55;           ///< fraction of the tensor cores' rate for fused attention, forward
     double attention_gradient = 0.45;  ///< the same, backward
     double optimizer_memory =
         0.80;  ///< of the memory's rate, optimizers that change all tensors in one launch
 };
 
-/// Products by the closed form that also chooses their kernels (docs/gemm.md); fused attention by its
-/// operations over a part of the peak; everything else by bytes over a part of the memory's rate, and the
-/// launch. Masks and scales between a product and a softmax are taken as part of the softmax's kernel, as
-/// Megatron-LM has it.
+/// Estimates times by formulas: products by the closed form that also chooses their kernels (docs/gemm.md);
+/// fused attention by its operations over a fraction of the peak; everything else by bytes over a fraction of
+/// the memory's rate, plus the launch. Masks and scales between a product and a softmax are counted as part
+/// of the softmax's kernel, as in Megatron-LM. `hardware` must outlive the object.
 class ClosedForm : public OpTimes {
   public:
     explicit ClosedForm(const Hardware& hardware, const ClosedFormConfig& config = {})
@@ -67,12 +70,15 @@ class ClosedForm : public OpTimes {
     std::map<std::string, OpTime> known_;  ///< by content
 };
 
-/// Each distinct part of the trace simulated by the device's model (sim/run), with its cache on disk.
+/// Options of the cycle-level simulation of ops.
 struct SimulatedOptions {
     bool sample = true;
     bool cache = true;
     unsigned jobs = 0;
 };
+
+/// Simulates each distinct part of a trace with the device's model (sim/run) and its cache on disk.
+/// `hardware` must outlive the object.
 class Simulated : public OpTimes {
   public:
     Simulated(const Hardware& hardware, const SimulatedOptions& options)

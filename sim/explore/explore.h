@@ -1,4 +1,5 @@
-// An exploration from its first design to its front: a strategy asks, the store remembers, workers evaluate.
+// An exploration from its first design to its front: a strategy proposes designs, workers evaluate them, and
+// the store keeps the results.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,22 @@
 
 namespace heddle::explore {
 
+/// Which designs are evaluated at which fidelity.
 enum class FidelityPlan : std::uint8_t {
     sampled,  ///< every design
     full,     ///< every design
-    front,    ///< every design sampled, then those of the front in full
+    front,    ///< every design sampled, then those on the front in full
 };
 
+/// How far an exploration has come.
 struct Progress {
-    std::uint64_t done = 0, total = 0;  ///< designs evaluated, and how many it will be as far as is known
-    std::uint64_t kept = 0;             ///< of those that are done: before this run
-    std::string best;                   ///< by the first objective: "time 26.4 us (design 3)"
+    std::uint64_t done = 0, total = 0;  ///< designs evaluated, and the number expected in the end
+    std::uint64_t kept = 0;             ///< evaluated designs whose results an earlier run stored
+    std::string best;                   ///< best point by the first objective: "time 26.4 us (design 3)"
 };
 
+/// Options of one exploration. `training_steps` is the length of the training for objectives of a whole
+/// training run.
 struct ExploreOptions {
     StrategyOptions strategy;
     FidelityPlan fidelity = FidelityPlan::sampled;
@@ -35,18 +40,17 @@ struct ExploreOptions {
     std::function<void(const Progress&)> progress;
 };
 
-/// Evaluates the base device and what the strategy asks for, but for what the store has already. Returns when
-/// the strategy came to its end. What it does depends on the store, on the strategy and on nothing else: the
-/// order in which evaluations end changes nothing. Throws sim::Interrupted with the number of designs that
-/// are kept.
+/// Evaluates the base device and every design that the strategy proposes, except those whose results the
+/// store has. Returns when the strategy has finished. The result depends only on the store and the strategy,
+/// not on the order in which evaluations end. Throws sim::Interrupted with the number of stored designs.
 void explore(const Space& space, const std::vector<Objective>& objectives, const ExploreOptions& options,
              Store& store, Workers& workers);
 
-/// What a store holds, with its front marked.
+/// Reads everything in a store and marks the Pareto front.
 Exploration read_exploration(const Store& store);
 
-/// The specification that a store keeps: what decides which designs are evaluated, and how. JSON, keys in a
-/// fixed order.
+/// Returns the specification that a store keeps, which determines the designs and how they are evaluated. It
+/// is JSON with keys in a fixed order.
 std::string specification_of(const Space& space, const std::vector<Objective>& objectives,
                              const ExploreOptions& options, const std::vector<std::string>& workloads,
                              const std::string& details);

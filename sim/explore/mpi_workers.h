@@ -1,6 +1,6 @@
-// Workers on other machines, over MPI: `mpirun -n 64 heddle explore ...`. Rank 0 schedules and alone writes;
-// every rank, rank 0 too, evaluates in processes that were forked before MPI began. A rank that is lost ends
-// the run (mpirun ends the others), and the store goes on from there.
+// Workers on several computers through MPI: `mpirun -n 64 heddle explore ...`. Rank 0 schedules and is the
+// only one that writes; every rank, including rank 0, evaluates in processes that were forked before MPI was
+// initialised. When a rank is lost, the run ends (mpirun ends the others), and can be resumed from the store.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,12 @@ bool mpi_is_built();
 /// Whether mpirun, mpiexec or srun started this process as one of several ranks (Open MPI, MPICH, PMIx).
 bool launched_by_mpi();
 
+/// This process's part in a run with several ranks.
 class MpiSession {
   public:
-    /// Forks the workers of this rank, then initialises MPI. `count`: evaluations at once on this rank.
-    /// `make_function` is called in a worker process, when the first task comes; what it throws is the answer
-    /// to every task.
+    /// Forks the workers of this rank and then initialises MPI. `count` is the number of concurrent
+    /// evaluations on this rank. `make_function` is called in a worker process when the first task arrives;
+    /// an exception that it throws is the answer to every task.
     MpiSession(unsigned count, const std::function<TaskFunction()>& make_function);
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
@@ -28,9 +29,9 @@ class MpiSession {
 
     int rank() const;
     int ranks() const;
-    /// Of rank 0: all ranks' workers as one.
+    /// On rank 0: the workers of all ranks as one.
     Workers& workers();
-    /// Of the other ranks: evaluates until rank 0 has ended.
+    /// On the other ranks: evaluates tasks until rank 0 has ended.
     void serve();
 
   private:

@@ -1,4 +1,4 @@
-// What is made small or large, computed from what workloads did on a design.
+// The objectives, computed from the results of workloads on a design.
 #pragma once
 
 #include <map>
@@ -10,26 +10,27 @@
 
 namespace heddle::explore {
 
-/// Every objective that there is.
+/// Returns every objective.
 const std::vector<Objective>& known_objectives();
 
-/// The objectives named by --minimise and --maximise ("time,area"), in that order. Throws heddle::Error for
-/// unknown names, one that is named twice, one that the other option is for, and one that this device has no
-/// figures for (energy of a TPU, cost without a price).
+/// Returns the objectives that --minimise and --maximise name ("time,area"), in that order. Throws
+/// heddle::Error for unknown names, for one that is named twice or belongs to the other option, and for one
+/// that this device has no values for (energy of a TPU, cost without a price).
 std::vector<Objective> choose_objectives(const std::string& minimise, const std::string& maximise,
                                          const sim::Hardware& base);
 
-/// By objective. Times, energies and costs are sums over workloads by their weights; headroom is that of the
-/// tightest. `training_steps`: of a training run. Throws heddle::Error when a figure is missing.
+/// Returns one value for each objective. Times, energies and costs are sums over workloads with their
+/// weights; headroom is the smallest of all workloads. `training_steps` is the number of steps of a training
+/// run. Throws heddle::Error when a statistic is missing.
 std::vector<double> evaluate_objectives(const std::vector<Objective>& objectives,
                                         const std::vector<WorkloadResult>& workloads,
                                         const std::map<std::string, double>& derived, double training_steps);
 
-/// Whether `a` is nowhere worse than `b` and somewhere better.
+/// Returns whether `a` is worse than `b` in no objective and better in at least one.
 bool dominates(const std::vector<double>& a, const std::vector<double>& b,
                const std::vector<Objective>& objectives);
 
-/// Sets Point::on_front, among the points of each fidelity that are done.
+/// Sets Point::on_front for the points that are done, separately for each fidelity.
 void mark_front(std::vector<Point>& points, const std::vector<Objective>& objectives);
 
 }  // namespace heddle::explore

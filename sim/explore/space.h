@@ -1,4 +1,4 @@
-// The designs that an exploration may ask for: axes, links and constraints over a base device.
+// The design space of an exploration: axes, links and constraints on a base device.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,44 @@
 
 namespace heddle::explore {
 
-/// By axis: an index of its values, 0..1 of a continuous axis, or kAsBase for what the base device has.
+/// A point of the space, by axis: an index of the axis's values, 0..1 on a continuous axis, or kAsBase for
+/// the base device's value.
 using Position = std::vector<double>;
 inline constexpr double kAsBase = -1;
 
+/// A position translated to settings of a device.
 struct Design {
-    std::vector<double> values;             ///< by axis, base units
-    std::vector<std::string> shown;         ///< by axis
-    std::vector<std::string> settings;      ///< of axes, then of links: "sm.count=132"
+    std::vector<double> values;             ///< by axis, in base units
+    std::vector<std::string> shown;         ///< by axis, as a hardware file writes them
+    std::vector<std::string> settings;      ///< settings of the axes, then of the links: "sm.count=132"
     std::map<std::string, double> derived;  ///< area.*, power.tdp, price.hour
-    std::string infeasible;                 ///< why it cannot be; empty when it can
-    double violation = 0;                   ///< by how much, 0 when it can be
-    std::string key() const;                ///< of its settings: two designs of one key are one
+    std::string infeasible;                 ///< why it is impossible; empty when it is feasible
+    double violation = 0;                   ///< size of the violation; 0 when it is feasible
+    std::string key() const;  ///< text of its settings: designs with equal keys are the same design
 };
 
+/// The base device with its axes, links and constraints.
 class Space {
   public:
-    /// `overrides` (--set) belong to the base. Throws heddle::Error for everything that is wrong with the
-    /// texts, whatever the values: unknown parameters, units that do not fit, a parameter that is varied
-    /// twice or both varied and linked.
+    /// Reads a space. `overrides` (--set) change the base device. Throws heddle::Error for everything that is
+    /// wrong with the texts independently of values: unknown parameters, units that do not fit, and
+    /// parameters that are varied twice, or both varied and linked.
     Space(const std::string& hardware, const std::vector<std::string>& overrides,
           const std::vector<std::string>& vary, const std::vector<std::string>& links,
           const std::vector<std::string>& constraints);
 
     const std::vector<Axis>& axes() const { return axes_; }
     std::size_t dimensions() const { return axes_.size(); }
-    /// Designs of the grid; 0 when an axis is continuous.
+    /// Returns the number of designs of the grid; 0 when an axis is continuous.
     std::uint64_t grid_size() const;
-    Position grid_position(std::uint64_t index) const;  ///< the last axis turns fastest
+    Position grid_position(std::uint64_t index) const;  ///< the last axis varies fastest
     Position base_position() const { return Position(axes_.size(), kAsBase); }
 
-    /// The base device itself, at base_position(), is never infeasible: constraints do not hold for it, nor
-    /// do links.
+    /// Translates a position. The base device itself, at base_position(), is always feasible: constraints and
+    /// links do not apply to it.
     Design design(const Position& position) const;
-    /// Throws heddle::Error when none of many designs (all, of a small grid) can be, and says why.
+    /// Throws heddle::Error that gives the reason when none of many designs (all, for a small grid) is
+    /// feasible.
     void check_feasible() const;
 
     const sim::Hardware& base() const { return base_; }
@@ -55,7 +59,7 @@ class Space {
     std::vector<AxisSummary> summaries() const;
     const std::vector<std::string>& link_texts() const { return link_texts_; }
     const std::vector<std::string>& constraint_texts() const { return constraint_texts_; }
-    /// The device of a design. Throws heddle::Error when it cannot be.
+    /// Returns the device of a design. Throws heddle::Error when it is impossible.
     sim::Hardware hardware_of(const std::vector<std::string>& settings) const;
 
   private:
@@ -72,7 +76,8 @@ class Space {
     std::vector<std::string> link_texts_, constraint_texts_, known_;
 };
 
-/// area.* in mm2, power.tdp in watts, price.hour in dollars.
+/// Returns the values that are derived from a device: area.* in mm2, power.tdp in watts, price.hour in US
+/// dollars.
 std::map<std::string, double> derived_values(const sim::Hardware& hardware);
 
 }  // namespace heddle::explore

@@ -1,5 +1,5 @@
-// An exploration on disk: one SQLite file, one writer. A point is one transaction, so a run that is killed at
-// any moment loses at most the evaluations that were under way.
+// An exploration on disk: one SQLite file with one writer. Each point is one transaction, so a run that is
+// killed loses at most the evaluations that were in progress.
 #pragma once
 
 #include <memory>
@@ -15,25 +15,25 @@ namespace heddle::explore {
 /// statistics(id, fidelity, workload, name, value).
 class Store {
   public:
-    /// A new file, or with `resume` one that an interrupted run of the same `specification` (JSON, one
-    /// object) left. `build`: of the executable; results of another build are not mixed with these. Throws
-    /// heddle::Error: a file that is there already, another specification (naming what differs), another
-    /// build, another process that writes, a damaged file, a folder that cannot be written, a full disk. What
-    /// is in a file is never lost by that.
+    /// Creates a file, or, with `resume`, opens one that an interrupted run of the same `specification` (one
+    /// JSON object) left. `build` identifies the executable; results of different builds are not mixed.
+    /// Throws heddle::Error for a file that already exists, another specification (naming the difference),
+    /// another build, another process that writes, a damaged file, a folder that cannot be written and a full
+    /// disk. None of these changes what the file contains.
     static Store open(const std::string& path, const std::string& specification, const std::string& version,
                       const std::string& build, bool resume);
-    /// To read only.
+    /// Opens a store for reading only.
     static Store open_to_read(const std::string& path);
     Store(Store&&) noexcept;
     Store& operator=(Store&&) noexcept;
     ~Store();
 
-    std::string meta(const std::string& key) const;  ///< "" when there is none
-    /// `configuration`: every parameter of the design, JSON.
+    std::string meta(const std::string& key) const;  ///< "" when the key does not exist
+    /// Adds a point. `configuration` is every parameter of the design as JSON.
     void add(const Point& point, const std::vector<Objective>& objectives, const std::string& configuration);
     /// Removes the points that failed, so that they are evaluated again.
     void forget_failed();
-    void complete();  ///< the strategy came to its end
+    void complete();  ///< records that the strategy has finished
 
     std::vector<Point> points() const;  ///< by id, sampled first
     bool is_complete() const { return meta("complete") == "1"; }

@@ -1,5 +1,5 @@
-// Who evaluates. Each evaluation is a process of its own: SystemC elaborates once per process, and one that
-// crashes costs its point only.
+// Processes that evaluate designs. Each evaluation has a process of its own, because SystemC elaborates once
+// per process; a crash costs only the point that caused it.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace heddle::explore {
 
-/// What a worker sends back.
+/// The answer of a worker.
 struct WorkerAnswer {
     std::uint64_t task = 0;
     bool died = false;  ///< the process ended without an answer; `text` says how
@@ -20,27 +20,30 @@ struct WorkerAnswer {
     double wall_s = 0;
 };
 
+/// A set of processes that evaluate tasks concurrently.
 class Workers {
   public:
     virtual ~Workers() = default;
-    /// Evaluations at once.
+    /// The number of concurrent evaluations.
     virtual unsigned count() const = 0;
-    /// Cores that one evaluation may use while it is the only one: those of one machine.
+    /// The number of cores that one evaluation may use while no other runs; all are on one computer.
     virtual unsigned cores() const { return 1; }
-    /// Begins an evaluation; only while fewer than count() are under way.
+    /// Starts an evaluation. Fewer than count() must be running.
     virtual void start(std::uint64_t task, const std::string& text) = 0;
-    /// Waits until at least one has ended; at most `timeout_ms`, when it is not negative. Throws
-    /// sim::Interrupted for SIGINT, SIGTERM and SIGALRM, after which all evaluations are ended.
+    /// Waits until at least one evaluation has ended, for at most `timeout_ms` milliseconds unless that is
+    /// negative. Throws sim::Interrupted for SIGINT, SIGTERM and SIGALRM, after all evaluations have been
+    /// ended.
     virtual std::vector<WorkerAnswer> wait(int timeout_ms) = 0;
 };
 
-/// What is done in the process: a task's text in, an answer's text out.
+/// The function that a process executes: it takes a task's text and returns an answer's text.
 using TaskFunction = std::function<std::string(const std::string&)>;
 
-/// Processes of this machine, forked for each task. They die with this process.
+/// Processes of this computer, one forked for each task. They end when this process ends.
 class LocalWorkers : public Workers {
   public:
-    /// `interruptible`: SIGINT, SIGTERM and SIGALRM are held while it lives, and wait() throws them.
+    /// With `interruptible`, SIGINT, SIGTERM and SIGALRM are blocked while the object exists, and wait()
+    /// reports them.
     LocalWorkers(unsigned count, TaskFunction function, bool interruptible = true);
     ~LocalWorkers() override;
     LocalWorkers(const LocalWorkers&) = delete;
@@ -60,11 +63,11 @@ class LocalWorkers : public Workers {
     std::unique_ptr<Signals> signals_;
 };
 
-/// LocalWorkers in a process of their own, which was forked before this one loaded what does not bear a fork
-/// (MPI).
+/// LocalWorkers in a separate process, the keeper, which is forked before this process loads libraries that
+/// do not support fork (MPI).
 class KeptWorkers : public Workers {
   public:
-    /// Forks. `make_function` is called in the keeper, with the first task.
+    /// Forks the keeper. `make_function` is called there when the first task arrives.
     KeptWorkers(unsigned count, const std::function<TaskFunction()>& make_function);
     ~KeptWorkers() override;
     KeptWorkers(const KeptWorkers&) = delete;

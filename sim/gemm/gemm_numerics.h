@@ -1,4 +1,4 @@
-// What a product computes, beside what it should: every value on the device model.
+// What a matrix product computes on the device model, compared with the exact result.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,32 @@
 
 namespace heddle::sim {
 
-/// Operands are normal random numbers (isa/numerics/counter_random.h), integers from -4 to 4.
+/// The result of the comparison. Operands are normal random numbers (isa/numerics/counter_random.h), or
+/// integers from -4 to 4.
 struct GemmNumerics {
     std::uint64_t elements = 0;
-    std::uint64_t as_planned = 0;  ///< elements of D with the bits of the kernel's plan of summation
-    /// Against the product in doubles of the same operands: relative in the Frobenius norm; the largest error
-    /// of an element relative to |A||B|, and what it may be: the rounding of D, and of K sums. Of a batch the
-    /// worst product.
+    std::uint64_t as_planned = 0;  ///< elements of D whose bits follow from the kernel's order of summation
+    /// Errors against the product of the same operands in double precision: relative in the Frobenius norm;
+    /// the largest error of an element relative to |A||B|, and its bound, which allows for the rounding of D
+    /// and of K sums. For a batch, those of the worst product.
     double frobenius = 0, worst = 0, bound = 0;
-    std::uint64_t cycles = 0, cycles_with_values = 0;  ///< of all kernels; the same, or the model is wrong
+    /// Cycles of all kernels without and with values; a difference is an error of the model.
+    std::uint64_t cycles = 0, cycles_with_values = 0;
     bool passed() const { return as_planned == elements && worst <= bound && cycles == cycles_with_values; }
 };
+
+/// Writes the result as text for other processes.
 std::string to_text(const GemmNumerics& numerics);
+/// Reads what to_text() wrote.
 GemmNumerics gemm_numerics_from_text(const std::string& text);
-/// Lines for people.
+/// Describes the result in lines for people.
 std::string describe(const GemmNumerics& numerics);
 
-/// The most multiply-accumulates that are computed.
+/// The largest number of multiply-accumulates for which values are computed.
 inline constexpr double kMostNumericWork = 4e11;
 
-/// Elaborates a device: one call per process. Throws heddle::Error beyond kMostNumericWork.
+/// Computes a product with values. It elaborates a device, so a process can call it only once. Throws
+/// heddle::Error beyond kMostNumericWork.
 GemmNumerics compute_gemm(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                           const kernels::GemmChoice& choice);
 

@@ -1,5 +1,5 @@
-// How long a product takes with a given kernel: the kernel is simulated with what the surroundings left in
-// L2, at the clock that the power limit allows.
+// The time of a product with a given kernel. The kernel is simulated with the contents of L2 that its
+// surroundings leave, at the clock that the power limit allows.
 #pragma once
 
 #include <string>
@@ -12,34 +12,40 @@
 
 namespace heddle::sim {
 
+/// The time of a product.
 struct GemmAnswer {
     double seconds = 0;
     double clock = 0;  ///< hertz
     double power = 0;  ///< watts, mean
     std::vector<LaunchOutcome> kernels;
-    std::string choice;  ///< in words
+    std::string choice;  ///< the kernel, described in words
     double estimated_seconds = 0;
 
-    /// Parts of the time, 0..1: launch, and how much of their rates the tensor cores, L2 and memory were
-    /// used.
+    /// Fractions 0..1: the launch's part of the time, and the utilisation of the tensor cores, L2 and memory.
     double launch = 0, tensor = 0, l2 = 0, memory = 0;
 };
+
+/// Writes an answer as text for other processes and the cache.
 std::string to_text(const GemmAnswer& answer);
+/// Reads what to_text() wrote.
 GemmAnswer gemm_answer_from_text(const std::string& text);
 
+/// How products are timed.
 struct GemmTimerOptions {
     kernels::GemmSurroundings surroundings;
-    bool sample = true;    ///< leave out what repeats (docs/sampling.md)
+    bool sample = true;    ///< extrapolate what repeats (docs/sampling.md)
     bool cache = true;  ///< answers are kept on disk, under a key of all that they depend on (kernel_cache.h)
-    unsigned threads = 1;  ///< of the host, for one kernel
+    unsigned threads = 1;  ///< threads of the host for one kernel
 };
 
-/// One per process. The answer does not depend on what was asked before; processes share what is on disk.
+/// Times products. A process can have only one, because it elaborates a device. An answer does not depend on
+/// earlier questions; processes share the cache on disk.
 class GemmTimer {
   public:
     GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options);
+    /// Returns the time of a product with this kernel.
     GemmAnswer time(const GemmQuestion& question, const kernels::GemmChoice& choice);
-    /// Runs its kernels once more, at this clock, and tells `signals` what happens.
+    /// Simulates the kernels again at `clock` hertz and reports their signals to `signals`.
     void trace(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock,
                models::SignalTrace& signals);
 

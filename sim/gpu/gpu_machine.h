@@ -11,6 +11,7 @@
 
 namespace heddle::sim {
 
+/// A GPU of any NVIDIA generation that models/gpu describes. Machine documents the members that it overrides.
 class GpuMachine final : public Machine {
   public:
     std::unique_ptr<Machine> clone() const override { return std::make_unique<GpuMachine>(*this); }
@@ -39,14 +40,16 @@ class GpuMachine final : public Machine {
     std::unique_ptr<TrainingDevice> training_device(const trace::Trace& trace) const override;
 
     models::gpu::GpuConfig config;
-    StepConfig step;  ///< the host, and how much memory there is
+    StepConfig step;  ///< the host's costs, and the size of the memory
 };
 
+/// Returns the kind that hardware files name as `kind: gpu`.
 MachineKind gpu_kind();
 
-/// nullptr where the device is no GPU.
+/// Returns the device's machine, or nullptr where the device is not a GPU.
 const GpuMachine* gpu_machine(const Hardware& hardware);
-/// Throws heddle::Error about `option` ("`tpu-v4` is a TPU") with `remedy` where the device is no GPU.
+/// Returns the configuration of a GPU. Where the device is not a GPU, throws heddle::Error about `option`
+/// ("`tpu-v4` is a TPU") with `remedy`.
 const models::gpu::GpuConfig& gpu_config(const Hardware& hardware, const std::string& remedy = "choose a GPU",
                                          const std::string& option = "--hardware");
 

@@ -1,4 +1,5 @@
-// A trace on a GPU: lowered to kernels, these planned, timed at the clock on which the board settles, and told op by op.
+// A trace on a GPU: it is lowered to kernels, these are planned and timed at the clock on which the board
+// settles, and their results are reported for each op.
 #pragma once
 
 #include <memory>
@@ -13,18 +14,18 @@
 
 namespace heddle::sim {
 
-/// The part of a configuration that matters for time, as text for keys.
+/// Returns the part of a configuration that affects a kernel's time, as text for cache keys.
 std::string device_key(const models::gpu::GpuConfig& config);
 
-/// Machine::plan() of a GPU.
+/// Implements Machine::plan() for a GPU.
 std::unique_ptr<PlannedStep> plan_on_gpu(const trace::Trace& trace, const GpuMachine& machine,
                                          const SimulateOptions& options, RunResult& result);
 
-/// Machine::training_device() of a GPU.
+/// Implements Machine::training_device() for a GPU. `trace` must outlive the device.
 std::unique_ptr<TrainingDevice> gpu_training_device(const trace::Trace& trace, const models::gpu::GpuConfig& config);
 
-/// Trains with real values in a process of its own, and checks that every launch takes the cycles that the
-/// timing run found (`outcomes`); a difference is an internal error. `config` has the clock of that run.
+/// Trains with real values in a child process, and checks that every launch takes the cycles that the timing
+/// run found (`outcomes`); a difference is an internal error. `config` has the clock of that run.
 NumericsResult train_on_gpu(const trace::Trace& trace, const models::gpu::GpuConfig& config,
                             const SimulateOptions& options, const std::vector<OpOutcome>& outcomes);
 

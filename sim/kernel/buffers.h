@@ -1,4 +1,4 @@
-// The buffers of a launch file, filled.
+// The buffers of a launch file with their values.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 namespace heddle::kernel {
 
+/// One buffer. Elements are in row-major order.
 struct Buffer {
     std::string name;
     ElementType type = ElementType::f32;
@@ -20,13 +21,14 @@ struct Buffer {
     double number(std::uint64_t index) const { return to_double(type, bits(index)); }
 };
 
-/// Element i of a fill. Random numbers come from SplitMix64 (Steele, Lea, Flood 2014): the n-th number, from
-/// 0, of the sequence that starts at `seed`. uniform takes number i, its upper 53 bits as a fraction u of
-/// one: low + (high - low) u, for integers rounded down. normal takes the numbers 2 i and 2 i + 1 as
-/// fractions u and v: mean + stddev sqrt(-2 ln(1 - u)) cos(2 pi v).
+/// Returns the bits of element i of a fill. Random numbers come from SplitMix64 (Steele, Lea, Flood 2014):
+/// number n, counted from 0, of the sequence that starts at `seed`. uniform uses number i, with its upper 53
+/// bits as a fraction u of one: low + (high - low) u, rounded down for integers. normal uses the numbers 2 i
+/// and 2 i + 1 as fractions u and v: mean + stddev sqrt(-2 ln(1 - u)) cos(2 pi v).
 std::uint64_t fill_element(const Fill& fill, ElementType type, std::uint64_t index);
 
-/// Throws heddle::Error when a file cannot be read or does not fit the declared shape.
+/// Makes a buffer with the declared values. Throws heddle::Error when a file cannot be read or does not fit
+/// the declared shape.
 Buffer fill_buffer(const BufferDeclaration& declaration);
 
 }  // namespace heddle::kernel

@@ -1,4 +1,4 @@
-// Types of buffer elements and scalar arguments: their bits, and conversion from and to numbers.
+// Types of buffer elements and scalar arguments: their bits, and their conversion from and to numbers.
 #pragma once
 
 #include <cstddef>
@@ -26,32 +26,34 @@ enum class ElementType : std::uint8_t {
     u64
 };
 
+/// The name as launch files write it, such as "bf16".
 std::string name_of(ElementType type);
-/// Throws heddle::Error (without a place: the caller knows it) naming the nearest type.
+/// Reads such a name. Throws heddle::Error that names the nearest type, without a location, which the caller
+/// knows.
 ElementType element_type(const std::string& name);
 std::size_t bytes_of(ElementType type);
 bool is_float(ElementType type);
 bool is_signed(ElementType type);
 
-/// The value of an element; 64-bit integers beyond 2^53 are rounded.
+/// Returns the value of an element; 64-bit integers beyond 2^53 are rounded.
 double to_double(ElementType type, std::uint64_t bits);
-/// Rounds to nearest even once. Integers: to nearest even, then modulo 2^bits as unsigned arithmetic wraps;
-/// NaN and infinities become 0.
+/// Converts with one rounding to nearest even. Integers are rounded to nearest even and then reduced modulo
+/// 2^bits, as unsigned arithmetic wraps; NaN and infinities become 0.
 std::uint64_t from_double(ElementType type, double value);
 
-/// The bits of the text of a number: decimal, 0x..., inf, nan. Integers must lie in the type's range; throws
-/// heddle::Error (without a place).
+/// Returns the bits of a number given as text: decimal, 0x..., inf or nan. Throws heddle::Error without a
+/// location for text that is not a number, and for integers outside the type's range.
 std::uint64_t parse_element(ElementType type, const std::string& text);
 
-/// How many representable numbers lie between two elements (0: the same, also for -0 and +0). NaN beside NaN
-/// is 0, NaN beside a number 2^64 - 1.
+/// Returns the distance between two elements in representable numbers (0: equal, also for -0 and +0). For two
+/// NaN it is 0, for NaN and a number 2^64 - 1.
 std::uint64_t ulp_distance(ElementType type, std::uint64_t a, std::uint64_t b);
 
-/// One element of a buffer, as its bits.
+/// Read and write one element of a buffer as its bits.
 std::uint64_t load_element(ElementType type, std::span<const std::byte> bytes, std::uint64_t index);
 void store_element(ElementType type, std::span<std::byte> bytes, std::uint64_t index, std::uint64_t bits);
 
-/// As people write it: "0.5", "-3".
+/// Formats an element for people: "0.5", "-3".
 std::string format_element(ElementType type, std::uint64_t bits);
 
 }  // namespace heddle::kernel

@@ -1,4 +1,4 @@
-// Programs of the CUDA toolkit, where they are installed.
+// Running programs of the CUDA toolkit, where they are installed.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 namespace heddle::kernel {
 
-/// A folder of its own that goes away.
+/// A temporary folder, which is removed with its contents when the object is destroyed.
 class ScratchFolder {
   public:
     ScratchFolder();
@@ -20,14 +20,14 @@ class ScratchFolder {
     std::filesystem::path path_;
 };
 
-/// Runs a program, found on PATH or named by its path, with stdout and stderr in `log`. Returns its exit
-/// code, 127 when there is no such program.
+/// Runs a program, found on PATH or given by its path, with stdout and stderr written to the file `log`.
+/// Returns its exit code, or 127 when there is no such program.
 int run_program(const std::vector<std::string>& words, const std::string& log);
 
-/// Of what a program printed: the first line with "error", else the first line.
+/// Returns the first line of a program's output that contains "error", else its first line.
 std::string first_complaint(const std::string& output);
 
-/// The contents of a file. Throws heddle::Error when it cannot be read or is empty.
+/// Returns the contents of a file. Throws heddle::Error when it cannot be read or is empty.
 std::string text_of_file(const std::string& path);
 
 }  // namespace heddle::kernel

@@ -1,13 +1,13 @@
-// docs/ptx-instructions.md: every PTX opcode, its forms and whether they can be run, from the instruction
-// table itself.
+// docs/ptx-instructions.md: every PTX opcode, its forms and whether they can be run, generated from the
+// instruction table.
 #pragma once
 
 #include <string>
 
 namespace heddle::kernel {
 
-/// The page as Markdown. `heddle kernel --instructions > docs/ptx-instructions.md` renews it; a test
-/// compares.
+/// Returns the page as Markdown. `heddle kernel --instructions > docs/ptx-instructions.md` updates it; a test
+/// compares it.
 std::string instruction_page();
 
 }  // namespace heddle::kernel

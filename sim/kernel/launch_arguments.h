@@ -8,14 +8,14 @@
 
 namespace heddle::kernel {
 
-/// The index of the buffer that a value names; fails with the nearest name.
+/// Returns the index of the buffer that a value names. Throws heddle::Error with the nearest name.
 std::size_t buffer_named(const std::vector<BufferDeclaration>& buffers, const YamlValue& value);
 
-/// A buffer's name, {buffer: x, offset: BYTES}, {tensor_map: {...}}, {f32: 2.5}, {struct: [...]} or {bytes:
-/// "00 ff"}.
+/// Reads an argument: a buffer's name, {buffer: x, offset: BYTES}, {tensor_map: {...}}, {f32: 2.5}, {struct:
+/// [...]} or {bytes: "00 ff"}.
 ArgumentDeclaration read_argument(const YamlValue& value, const std::vector<BufferDeclaration>& buffers);
 
-/// Calls `action` and gives errors that know no place that of `value`.
+/// Calls `action` and adds the location of `value` to errors that have none.
 template <typename Action>
 auto with_place(const YamlValue& value, Action action) {
     try {

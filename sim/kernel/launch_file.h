@@ -19,14 +19,19 @@ namespace heddle::kernel {
 struct FillConstant {
     std::uint64_t bits = 0;  ///< zeros, ones and constant
 };
+
+/// Element i is start + i * step.
 struct FillIota {
     double start = 0, step = 1;
 };
-/// Integers: low <= value < high; numbers likewise, before they are rounded to the type.
+
+/// Uniform random values: low <= value < high, before rounding to the type.
 struct FillUniform {
     double low = 0, high = 1;
     std::uint64_t seed = 1;
 };
+
+/// Normal random values; buffers.h defines the generator.
 struct FillNormal {
     double mean = 0, stddev = 1;
     std::uint64_t seed = 1;
@@ -36,10 +41,11 @@ struct FillFile {
 };
 using Fill = std::variant<FillConstant, FillIota, FillUniform, FillNormal, FillFile>;
 
+/// A buffer as the file declares it.
 struct BufferDeclaration {
     std::string name;
     ElementType type = ElementType::f32;
-    std::vector<std::uint64_t> shape;  ///< empty: that of the file it is filled from
+    std::vector<std::uint64_t> shape;  ///< empty: the shape of the file with which it is filled
     Fill fill = FillConstant{};
     SourceLocation where;
 };
@@ -51,8 +57,8 @@ struct BufferReference {
     std::uint64_t byte_offset = 0;
 };
 
-/// A CUtensorMap: what cuTensorMapEncodeTiled() takes. Dimensions and box: innermost first; strides in bytes,
-/// of all dimensions but the innermost.
+/// A CUtensorMap with the parameters of cuTensorMapEncodeTiled(). Dimensions and box are given innermost
+/// first; strides are in bytes, for all dimensions except the innermost.
 struct TensorMapArgument {
     BufferReference buffer;
     std::string type;
@@ -60,7 +66,7 @@ struct TensorMapArgument {
     std::string swizzle = "none", interleave = "none", l2_promotion = "none", fill = "zeros";
 };
 
-/// Raw bytes: scalars, structs.
+/// The bytes of a scalar or a struct.
 using BytesArgument = std::vector<std::byte>;
 
 struct ArgumentDeclaration {
@@ -68,7 +74,7 @@ struct ArgumentDeclaration {
     SourceLocation where;
 };
 
-/// CUDA's access policy window: how long lines of a part of a buffer stay in L2.
+/// CUDA's access policy window, which says how long lines of a part of a buffer stay in L2.
 struct AccessPolicyWindow {
     BufferReference buffer;
     std::uint64_t bytes = 0;
@@ -76,6 +82,7 @@ struct AccessPolicyWindow {
     ptx::CachePriority hit = ptx::CachePriority::none, miss = ptx::CachePriority::none;
 };
 
+/// One kernel launch as the file declares it.
 struct LaunchDeclaration {
     std::string module;  ///< path, made relative to the working directory
     std::string entry;
@@ -83,31 +90,35 @@ struct LaunchDeclaration {
     ptx::Dim3 grid, block, cluster;
     std::uint32_t dynamic_shared_bytes = 0;
     std::uint32_t repetitions = 1;
-    /// Programmatic dependent launch: starts when the launch before it allows it, see griddepcontrol.
+    /// Programmatic dependent launch: the kernel starts when the previous launch allows it (griddepcontrol).
     bool programmatic = false;
-    /// As cudaLaunchCooperativeKernel() launches: all blocks run at once, so that the grid has a barrier.
+    /// Cooperative launch, as with cudaLaunchCooperativeKernel(): all blocks run at the same time, so that
+    /// the grid can have a barrier.
     bool cooperative = false;
     std::optional<AccessPolicyWindow> access_policy_window;
     std::vector<ArgumentDeclaration> arguments;
     SourceLocation where;         ///< of the launch
-    SourceLocation module_where;  ///< of its `module`
+    SourceLocation module_where;  ///< place of its `module`
     SourceLocation entry_where;
 };
 
 // ---- what becomes of the values ----
 
+/// A buffer that is written to a file after the last launch.
 struct OutputDeclaration {
     std::size_t buffer = 0;
     std::string path;  ///< ends in .npy, or raw bytes
     SourceLocation where;
 };
 
+/// How far an element may be from its expected value: see compare().
 struct Tolerance {
     double absolute = 0, relative = 0;
     std::uint64_t ulp = 0;
     bool bit_exact = false;
 };
 
+/// The expected value is alpha * A B + beta * C, computed in double precision.
 struct MatmulReference {
     std::size_t a = 0, b = 0;      ///< as they are after the last launch
     std::optional<std::size_t> c;  ///< its values before the first launch, times `beta`, are added
@@ -127,6 +138,7 @@ struct ExpressionReference {
     std::string text;
 };
 
+/// A comparison that is made after the last launch.
 struct CompareDeclaration {
     std::size_t buffer = 0;
     std::variant<FileReference, OtherBufferReference, ExpressionReference, MatmulReference> reference;
@@ -134,6 +146,7 @@ struct CompareDeclaration {
     SourceLocation where;
 };
 
+/// The contents of a launch file.
 struct LaunchFile {
     std::string path;
     std::vector<BufferDeclaration> buffers;
@@ -142,10 +155,11 @@ struct LaunchFile {
     std::vector<CompareDeclaration> comparisons;
 };
 
-/// Throws heddle::Error naming file, line and key, what was expected and the nearest key. Paths of modules,
-/// fills and references are relative to the launch file; those of outputs are left as they are.
+/// Reads a launch file. Throws heddle::Error that names file, line and key, what was expected and the nearest
+/// key. Paths of modules, fills and references are relative to the launch file; those of outputs are not
+/// changed.
 LaunchFile read_launch_file(const std::string& path);
-/// The same from text; `path` is named in errors, and relative paths start from its folder.
+/// Does the same with text; `path` is named in errors, and relative paths start from its folder.
 LaunchFile parse_launch_file(const std::string& text, const std::string& path);
 
 }  // namespace heddle::kernel

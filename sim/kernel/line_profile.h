@@ -1,4 +1,4 @@
-// Which lines of a kernel its time is spent on.
+// The lines of a kernel on which its time is spent.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heddle::kernel {
 
-/// Sub-core cycles of one line of PTX, or of CUDA.
+/// Sub-core cycles of one line of PTX or CUDA.
 struct LineCycles {
     std::string place;  ///< "1234" in PTX, "gemm.cu:56" in CUDA
     std::string text;   ///< the line itself; empty for CUDA
@@ -18,16 +18,19 @@ struct LineCycles {
     std::uint64_t total() const;
 };
 
+/// All lines with cycles, the largest total first.
 struct LineProfile {
-    std::vector<LineCycles> ptx, cuda;  ///< by falling total; `cuda` is empty without -lineinfo
-    std::uint64_t all_cycles = 0;       ///< of all sub-cores that held a warp
+    std::vector<LineCycles> ptx, cuda;  ///< `cuda` is empty without -lineinfo
+    std::uint64_t all_cycles = 0;       ///< cycles of all sub-cores that held a warp
 };
 
-/// Adds up the cycles of instructions (KernelResult::profile) that stand in one line of `ptx_text`.
+/// Sums the cycles of instructions (KernelResult::profile) by line of `ptx_text`, and by line of CUDA where
+/// the module has such information.
 LineProfile profile_lines(const ptx::LoadedKernel& kernel, const models::gpu::KernelResult& result,
                           const std::string& ptx_text);
 
-/// Two tables for people, of the `shown` lines that take the most. `width`: of the lines, 0: no limit.
+/// Returns two tables for people with the `shown` lines that take the most cycles. `width` is the largest
+/// number of columns of a line; 0: no limit.
 std::string format_profile(const LineProfile& profile, std::size_t shown, std::size_t width = 0);
 
 }  // namespace heddle::kernel

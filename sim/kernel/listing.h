@@ -1,4 +1,4 @@
-// What is in a PTX file: `heddle kernel --list`.
+// The contents of a PTX file: `heddle kernel --list`.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace heddle::kernel {
 
+/// One kernel of a module.
 struct KernelListing {
     std::string name;
     struct Parameter {
@@ -18,14 +19,15 @@ struct KernelListing {
     std::vector<Parameter> parameters;
     std::uint32_t registers_per_thread = 0, static_shared_bytes = 0;
     std::size_t instructions = 0;
-    /// By pipeline, in the order of ptx::Pipeline.
+    /// Number of instructions by pipeline, in the order of ptx::Pipeline.
     std::vector<std::pair<std::string, std::size_t>> by_pipeline;
     std::string problem;  ///< why it cannot be run; empty when it can
 };
 
+/// The kernels of a module, and what in it is not supported.
 struct ModuleListing {
     std::vector<KernelListing> kernels;
-    /// Instructions and declarations that are not supported, alike ones together.
+    /// Instructions and declarations that are not supported; equal ones are one entry.
     struct Unsupported {
         std::string key, problem;
         std::vector<std::int64_t> lines;
@@ -33,10 +35,11 @@ struct ModuleListing {
     std::vector<Unsupported> unsupported;
 };
 
-/// Lists a module, also one with instructions that are not supported: those are taken out, line by line.
+/// Lists a module. Instructions that are not supported are removed line by line, so that the other kernels
+/// can be listed. `compute_capability` is that of the device (90 for sm_90); 0: that of the module.
 ModuleListing list_module(const std::string& text, const std::string& path, unsigned compute_capability = 0);
 
-/// `width`: of the lines, 0: no limit.
+/// Format a listing for people, in lines of at most `width` columns (0: no limit), and as JSON.
 std::string format_listing(const ModuleListing& listing, std::size_t width = 0);
 std::string listing_json(const ModuleListing& listing);
 

@@ -10,16 +10,16 @@
 
 namespace heddle::kernel {
 
-/// Where the outputs of a launch file go. A launch file may come from somebody else: what it names stays
-/// within the folder, unless `anywhere`, and replaces no file that Heddle did not write.
+/// The outputs of a launch file. A launch file may come from somebody else; therefore its paths must stay
+/// within the folder, unless `anywhere` is set, and must not replace a file that Heddle did not write.
 class Outputs {
   public:
-    /// `folder` ("": the current one) is where the paths begin. Throws heddle::Error, with the line of the
-    /// launch file, for a path that leads out of it, and for a file that is there already and not Heddle's:
-    /// before the run.
+    /// Paths are relative to `folder` ("": the current one). Throws heddle::Error before the run, with the
+    /// line of the launch file, for a path that leaves the folder and for an existing file that Heddle did
+    /// not write.
     Outputs(const std::vector<OutputDeclaration>& declared, const std::string& folder, bool anywhere);
 
-    /// Writes the buffers, when the run has values. Returns the paths.
+    /// Writes the buffers when the run has values. Returns the paths.
     std::vector<std::string> write(const KernelRun& run) const;
 
   private:
@@ -30,8 +30,9 @@ class Outputs {
     std::vector<Output> outputs_;
 };
 
-/// The first option of nvcc among `flags` that could run another program, load one, or read or write files
-/// beside the module: what is not known to choose only what the code is. Empty: there is none.
+/// Returns the first option of nvcc in `flags` that could run or load another program, or read or write files
+/// other than the module: every option that is not known to affect only the generated code. Empty when there
+/// is none.
 std::string powerful_nvcc_flag(const std::vector<std::string>& flags);
 
 }  // namespace heddle::kernel

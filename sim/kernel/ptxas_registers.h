@@ -1,4 +1,4 @@
-// Registers per thread as NVIDIA's assembler counts them, where it is installed.
+// Registers per thread as NVIDIA's assembler allocates them, where it is installed.
 #pragma once
 
 #include <map>
@@ -6,15 +6,15 @@
 
 namespace heddle::kernel {
 
-/// By kernel: what `ptxas -v` says of a module on a device.
+/// Registers per thread by kernel, from the output of `ptxas -v`.
 using RegisterCounts = std::map<std::string, unsigned>;
 
-/// Runs ptxas (HEDDLE_PTXAS in the environment, or the one on PATH). Throws heddle::Error when it is not
-/// there, or refuses the module for this device; `module` is its file, for the message.
+/// Runs ptxas ($HEDDLE_PTXAS, or the one on PATH). Throws heddle::Error when it is not installed or rejects
+/// the module for this device; `module` is the file's name for the message.
 RegisterCounts ptxas_registers(const std::string& text, unsigned compute_capability,
                                const std::string& module);
 
-/// Reads the counts from what `ptxas -v` printed.
+/// Reads the counts from the output of `ptxas -v`.
 RegisterCounts parse_register_counts(const std::string& output);
 
 }  // namespace heddle::kernel

@@ -15,34 +15,35 @@
 
 namespace heddle::kernel {
 
+/// A formula that has been parsed.
 class ReferenceExpression {
   public:
-    /// Throws heddle::Error naming the column of what does not fit.
+    /// Parses a formula. Throws heddle::Error that names the column of the first token that does not fit.
     explicit ReferenceExpression(const std::string& text);
 
     struct Operand {
         std::string buffer;
         bool initial = false;  ///< before the first launch
     };
-    /// The buffers named, in order of their first use.
+    /// Returns the buffers that the formula names, in order of their first use.
     const std::vector<Operand>& operands() const { return operands_; }
 
-    /// What the formula needs of operand `k`: its size and its elements.
+    /// What the formula needs about operand `k`: its size and its elements.
     struct Source {
         std::uint64_t count = 0;
         std::function<double(std::uint64_t)> element;
     };
-    /// One element. Throws heddle::Error when an index lies outside of its buffer.
+    /// Computes one element. Throws heddle::Error when an index lies outside its buffer.
     double evaluate(const std::vector<Source>& sources, std::uint64_t index) const;
 
-    /// A step of a stack machine: it takes its arguments from the stack and leaves its result there. What is
-    /// between sum_begin and sum_end is performed for every term.
+    /// A step of a stack machine: it takes its arguments from the stack and leaves its result there. Steps
+    /// between sum_begin and sum_end are executed for every term.
     struct Step {
         enum class Kind : std::uint8_t { number, variable, element, count, sum_begin, sum_end, function };
         Kind kind = Kind::number;
         double number = 0;
-        std::size_t index = 0;  ///< of the operand, the variable or the function
-        std::size_t other = 0;  ///< of a sum: where its other end stands
+        std::size_t index = 0;  ///< index of the operand, the variable or the function
+        std::size_t other = 0;  ///< of sum_begin and sum_end: index of the matching step
     };
 
   private:

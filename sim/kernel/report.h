@@ -7,8 +7,8 @@
 
 namespace heddle::kernel {
 
-/// Tables for people: launches with their times, where the time went, utilisation, comparisons, notes.
-/// `heading` is the first line; `width`: of the lines, 0: no limit.
+/// Returns tables for people: launches with their times, where the time went, utilisation, comparisons and
+/// notes. `heading` is the first line; `width` is the largest number of columns of a line, 0: no limit.
 std::string format_kernel_run(const KernelRun& run, const std::string& heading, std::size_t width = 0);
 
 /// One JSON object, ending with a newline:
@@ -21,13 +21,13 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading, 
 ///     largest_absolute_error, largest_ulp, first: [{index, got, expected, ulp}]}], outputs[], notes[].
 std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>& outputs);
 
-/// The launches one after another, and what was recorded over time, in the Chrome trace format.
+/// Returns the launches in sequence, with their series, in the Chrome trace format.
 std::string kernel_timeline(const KernelRun& run, const std::string& device);
 
-/// One line for a comparison that failed: the exit message.
+/// Returns one line about a comparison that failed, for the exit message.
 std::string describe_failure(const KernelRun& run);
 
-/// "tensor", "load/store", ...
+/// Returns the name for people: "tensor", "load/store", ...
 std::string name_of(ptx::Pipeline pipeline);
 
 }  // namespace heddle::kernel

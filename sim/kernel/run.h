@@ -18,65 +18,71 @@
 
 namespace heddle::kernel {
 
+/// What a run computes.
 enum class RunMode : std::uint8_t {
-    timing,      ///< cycles; values only where they steer
+    timing,      ///< cycles; only values that affect addresses, branches and synchronisation
     numerics,    ///< values and cycles; both modes must take the same number of cycles
     functional,  ///< values, no time
 };
 
+/// The device and what is observed.
 struct RunOptions {
     RunMode mode = RunMode::timing;
-    /// The device. In functional mode only its compute capability counts; 0: that of the module.
+    /// The device. Functional mode uses only its compute capability; 0: that of the module.
     models::gpu::GpuConfig device;
     bool tick_every_cycle = false;
     /// Functional mode runs kernels as written, whatever this says.
     ptx::Assembly assembly = ptx::Assembly::scheduled;
     unsigned threads = 1;                ///< of the host, for one kernel: models::gpu::RunOptions::threads
-    bool registers_of_ptxas = false;     ///< registers per thread: what ptxas counts, not the own allocation
-    models::gpu::SeriesSettings series;  ///< what is recorded over time
-    models::SignalTrace* signals = nullptr;  ///< what all blocks do in each cycle; nullptr: nobody watches
-    bool sample = false;                 ///< leave out what repeats; timing mode only
-    /// Where the output of the kernels' printf goes; none: standard output.
+    bool registers_of_ptxas = false;     ///< use the register counts of ptxas instead of Heddle's own
+    models::gpu::SeriesSettings series;  ///< counters to record over time
+    models::SignalTrace* signals = nullptr;  ///< receives the signals of all blocks; nullptr: none
+    bool sample = false;                 ///< extrapolate what repeats; timing mode only
+    /// Receives the output of the kernels' printf; none: standard output.
     std::function<void(std::string_view)> print;
-    /// Called before each run of a kernel with the part of the runs that are done, 0..1, and the kernel's name.
+    /// Called before each run of a kernel with the fraction of the runs that are done, 0..1, and the kernel's
+    /// name.
     std::function<void(double fraction, const std::string& what)> progress;
     std::string record_trace;  ///< folder for a trace of each launch (sim/sass/trace_recorder.h); "": none
     bool lines = false;        ///< count the cycles of every line; needs time
     bool check = false;        ///< look for uninitialised reads, races and wrong barriers; needs values
 };
 
-/// One launch; repetitions are launches of their own.
+/// The result of one launch; each repetition is a launch.
 struct LaunchReport {
     std::string kernel;
     ptx::Dim3 grid, block;
     std::uint64_t warp_instructions = 0;
     std::uint32_t registers_per_thread = 0, shared_bytes = 0;
     models::gpu::KernelResult timing;  ///< empty in functional mode
-    sim::PowerDraw power;              ///< likewise; at the device's clock, which no governor lowers here
-    LineProfile lines;                 ///< of RunOptions::lines
-    /// Of a programmatic launch: cycles in which the launch before it was still running.
+    sim::PowerDraw power;  ///< empty in functional mode; at the device's clock, which no governor lowers here
+    LineProfile lines;                 ///< with RunOptions::lines
+    /// For a programmatic launch: cycles in which the previous launch was still running.
     std::uint64_t overlap_cycles = 0;
     /// numerics: cycles of the functional run; must equal timing.cycles
     std::uint64_t functional_cycles = 0;
 };
 
+/// The result of a launch file.
 struct KernelRun {
     RunMode mode = RunMode::timing;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
     bool registers_of_ptxas = false;
     std::vector<LaunchReport> launches;
-    std::vector<Buffer> buffers;  ///< after the last launch; in timing mode their values mean nothing
+    std::vector<Buffer> buffers;  ///< after the last launch; meaningless in timing mode
     std::vector<CompareOutcome> comparisons;
-    std::vector<ptx::CheckFinding> findings;  ///< of RunOptions::check
+    std::vector<ptx::CheckFinding> findings;  ///< with RunOptions::check
     std::vector<std::string> notes;
 
     bool has_values() const { return mode != RunMode::timing; }
+    /// Whether all comparisons passed. Findings of checks do not count.
     bool passed() const;
 };
 
-/// At most once per process when there is a device to elaborate. Throws heddle::Error with the place in the
-/// launch file for what does not fit a kernel (number and sizes of arguments, ...), and what isa/ptx and the
-/// device model find. Comparisons are made when there are values; else a note says what they need.
+/// Runs a launch file. With a device, a process can call it only once, because SystemC elaborates once.
+/// Throws heddle::Error with the place in the launch file for arguments that do not fit a kernel (number,
+/// sizes), and for what isa/ptx and the device model find. Comparisons are made when there are values;
+/// otherwise a note says which mode they need.
 KernelRun run(const LaunchFile& file, const RunOptions& options);
 
 }  // namespace heddle::kernel

@@ -9,7 +9,8 @@
 
 namespace heddle::kernel {
 
-/// `address`: of the tensor's first element. Throws heddle::Error when the map is impossible.
+/// Encodes a tensor map. `address` is that of the tensor's first element. Throws heddle::Error when the map
+/// is impossible.
 std::vector<std::byte> encode_tensor_map(const TensorMapArgument& map, std::uint64_t address,
                                          const SourceLocation& where);
 

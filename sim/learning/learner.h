@@ -1,5 +1,5 @@
-// Trainings of several workers on one device that takes each worker's place in turn: only weights, the
-// optimizer's state and the part of the batch differ.
+// Training of several workers on one device, which takes the place of each worker in turn: only the weights,
+// the optimizer's state and the part of the batch differ.
 #pragma once
 
 #include <map>
@@ -13,45 +13,48 @@
 
 namespace heddle::sim {
 
-/// Vectors that are sent together, one for each parameter.
+/// Gradients or weights of several parameters that are sent together.
 struct Bucket {
-    std::vector<std::size_t> parameters;  ///< numbers, the last layers' first
+    std::vector<std::size_t> parameters;  ///< indices of parameters, those of the last layers first
     std::string type;                     ///< "f32", "f16", "bf16"
     std::uint64_t bytes = 0;
 };
 
-/// Gradients, or weights, on their way through an all-reduce.
+/// The gradients, or the weights, that an all-reduce averages.
 struct Averaged {
-    std::vector<trace::TensorId> tensors;  ///< by parameter's number
+    std::vector<trace::TensorId> tensors;  ///< by index of the parameter
     std::vector<Bucket> buckets;
-    std::vector<models::network::Schedule> schedules;  ///< of each bucket
+    std::vector<models::network::Schedule> schedules;  ///< one for each bucket
 };
 
-/// What a step's state is made of.
+/// The tensors of which a step's state consists.
 struct LearningTensors {
     Averaged gradients, weights;
-    std::vector<trace::TensorId> state;  ///< read before it is written, without the data
+    std::vector<trace::TensorId> state;  ///< tensors that are read before they are written, except the data
 };
 
-/// Throws heddle::Error as learn() says. `data`: tensors that are given anew in every step. Without
-/// schedules.
+/// Finds these tensors. `data` lists the tensors that are new in every step. The result has no schedules yet.
+/// Throws heddle::Error as learn() does.
 LearningTensors learning_tensors(const trace::Trace& part, const std::vector<trace::TensorId>& data,
                                  double bucket_bytes);
 
+/// Trains on a device by each way of sharing the work. The constructor's reference arguments must outlive it.
 class Learner {
   public:
-    /// `exact`: averages in double precision, for the reference.
+    /// `exact` averages in double precision, for the reference.
     Learner(const trace::Trace& part, TrainingDevice& device, const TrainingData& data,
             const LearningTensors& tensors, const RoundTimes& times, const LearningOptions& options,
             bool exact);
 
+    /// Trains as one device would: the parts of each batch in sequence.
     LearningCurve one_device();
+    /// Trains by one way of sharing.
     LearningCurve train(parallel::DataParallel way);
 
   private:
     using State = std::map<trace::TensorId, std::vector<double>>;
     using Vectors = std::vector<std::vector<double>>;  // by parameter's number
-    /// Of one worker's part.
+    /// The result of one worker's pass over its part of a batch.
     struct Lesson {
         double loss = 0;
         Vectors gradients;

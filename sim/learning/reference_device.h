@@ -1,4 +1,4 @@
-// The double-precision reference as a device that trains.
+// The double-precision reference as a training device.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace heddle::sim {
 
-/// The trace must outlive it.
+/// Makes the device. `trace` must outlive it. Its time_step() returns an empty list.
 std::unique_ptr<TrainingDevice> reference_device(const trace::Trace& trace);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// The kinds of device that there are: what a hardware file's `kind:` may say.
+// The kinds of device that this process knows: what the key `kind:` of a hardware file may say.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,20 @@
 
 namespace heddle::sim {
 
+/// One kind of device and how a machine of it is made.
 struct MachineKind {
     std::string kind;  ///< as hardware files write it: "gpu"
-    /// A machine of this kind with the values that its parameters have when no file says otherwise. `name` is the device's.
+    /// Makes a machine of this kind in which every parameter has its default value. `name` is the device's
+    /// name.
     std::function<std::unique_ptr<Machine>(const std::string& name)> make;
 };
 
-/// Makes a kind known in this process; one of the same name takes its place. heddle::hardware brings "gpu" and "tpu" along
-/// (sim/hardware/load_hardware.h).
+/// Registers a kind in this process. A kind of the same name is replaced. The library heddle::hardware
+/// registers "gpu" and "tpu" (sim/hardware/load_hardware.h). Not safe for concurrent calls.
 void add_machine_kind(MachineKind kind);
 
-/// In alphabetical order.
+/// Returns the registered kinds in alphabetical order. add_machine_kind() invalidates references into the
+/// list.
 const std::vector<MachineKind>& machine_kinds();
 
 }  // namespace heddle::sim

@@ -1,22 +1,22 @@
-// Of what is a rate a share? What a device's matrix units could do with dense products, and at which clock
-// that holds.
+// The reference for matrix utilisation: the rate at which a device's matrix units can compute dense products,
+// and the clock at which that rate holds.
 #pragma once
 
 #include <string>
 
 namespace heddle::sim {
 
-/// Dense products in bf16, of one device. (GPUs without bf16 multiply f16 at this rate.)
+/// The peak rate of one device for dense bf16 products. For GPUs without bf16 the rate is that of f16.
 struct MatrixPeak {
     double flops = 0;  ///< operations per second at `clock`
-    double clock = 0;  ///< hertz: a GPU's highest, or that of a TPU's published peak
-    /// Operations per second at the clock that is simulated: less where a TPU's products do not sustain the
-    /// published peak (nominal_clock).
+    double clock = 0;  ///< hertz: a GPU's highest clock, or the clock of a TPU's published peak
+    /// Operations per second, and the clock in hertz, that are simulated. They are lower than the peak where
+    /// a TPU's products do not sustain the published clock (nominal_clock).
     double sustained = 0, sustained_clock = 0;
 };
 
-/// "1071 TFLOP/s, dense bf16 at 1980 MHz", "917.5 TFLOP/s, dense bf16 at 1750 MHz, of which products sustain
-/// 786.4 at 1500 MHz".
+/// Describes the peak in one phrase: "1071 TFLOP/s, dense bf16 at 1980 MHz", or "917.5 TFLOP/s, dense bf16 at
+/// 1750 MHz, of which products sustain 786.4 at 1500 MHz".
 std::string describe(const MatrixPeak& peak);
 
 }  // namespace heddle::sim

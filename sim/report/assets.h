@@ -1,4 +1,4 @@
-// The files of assets/ as text, put into the program by CMake.
+// The files of assets/ as text, which CMake compiles into the program.
 #pragma once
 
 #include <string_view>

@@ -5,11 +5,12 @@
 
 namespace heddle::sim {
 
-/// The file, or empty when there is none: $HEDDLE_CHART_JS, what CMake found, then the usual places.
-/// HEDDLE_CHART_JS=none: as if there were none.
+/// Returns the path of the library, or an empty text when it is not found: $HEDDLE_CHART_JS, the path that
+/// CMake found, then the usual places. HEDDLE_CHART_JS=none disables the library.
 std::string chart_library_path();
 
-/// Its text, of version 3 or 4; empty when there is none or it cannot stand in a page.
+/// Returns the library's text when it is version 3 or 4; empty when there is none or it cannot be put into a
+/// page.
 std::string chart_library();
 
 }  // namespace heddle::sim

@@ -1,5 +1,5 @@
-// The colours of charts: a palette for whatever a chart names, and one fixed colour for each part of a unit's
-// time, wherever it is shown.
+// The colours of charts: a palette for any names, and one fixed colour for each part of a unit's time, which
+// is the same wherever that part is shown.
 #pragma once
 
 #include <string>
@@ -7,25 +7,29 @@
 
 namespace heddle::sim {
 
-/// Colours 0, 1, ... of the palette, which are told apart; series take them by their place.
+/// Number of distinguishable colours in the palette; series take them in order.
 inline constexpr int kPaletteSize = 8;
 
+/// One colour with its shades for light and dark pages.
 struct Colour {
-    std::string name;         ///< of what it stands for: "memory"; of the palette: empty
-    std::string light, dark;  ///< "#2f6fde", on a page of white and on one of black
+    std::string name;         ///< what it stands for, such as "memory"; empty for colours of the palette
+    std::string light, dark;  ///< "#2f6fde": on a white page and on a black page
 };
 
-/// All colours by number, those of the palette first. Behind it stand what a GPU's issue slots, a TPU's
-/// matrix units and its other units do with their cycles: no two of them are alike, and charts stack them in
-/// this order, work first and idleness last.
+/// Returns all colours by index. The palette comes first, then the parts of the cycles of a GPU's issue
+/// slots, of a TPU's matrix units and of a TPU's other units. All of these differ, and charts stack them in
+/// this order, from work to idleness.
 const std::vector<Colour>& colours();
 
-/// The number of the colour of a part of time ("memory", "useful", "RAW stall"); -1: it has none of its own.
+/// Returns the index of the colour of a part of time ("memory", "useful", "RAW stall"), or -1 when it has
+/// none of its own.
 int colour_of_part(const std::string& part);
 
-/// Style sheet of pages: variables --c0, --c1, ... for light and dark, and classes c0, c1, ... that fill.
+/// Returns the style sheet of pages: variables --c0, --c1, ... for light and dark pages, and classes c0, c1,
+/// ... that fill shapes.
 std::string colour_style();
-/// The same of the palette alone for an SVG that stands by itself, with `light` and `dark` before the rules.
+/// Returns the same for the palette only, for a self-contained SVG. `light` and `dark` are inserted before
+/// the rules of each.
 std::string palette_style(const std::string& light, const std::string& dark);
 
 }  // namespace heddle::sim

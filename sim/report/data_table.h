@@ -1,4 +1,5 @@
-// Long tables: all rows are in the page, which sorts, filters and saves them; the first ones need no script.
+// Long tables. All rows are in the page, whose script sorts, filters and saves them; the first rows are
+// visible without the script.
 #pragma once
 
 #include <string>
@@ -7,32 +8,35 @@
 
 namespace heddle::sim {
 
+/// One column of a long table.
 struct DataColumn {
     std::string name;
-    /// Of numbers: see format_value(). Without one, cells are text.
+    /// The unit of a column of numbers, as in format_value(); "text" for a column of text.
     std::string unit = "text";
     bool text() const { return unit == "text"; }
 };
 
-/// Sorted as a number, shown as its text: "50 MiB".
+/// A cell that is sorted as a number and shown as text, such as "50 MiB".
 struct ShownNumber {
     double value = 0;
     std::string text;
 };
 
-/// A number that is not finite is an empty cell.
+/// A cell. A number that is not finite is shown as an empty cell.
 using DataCell = std::variant<std::string, double, ShownNumber>;
 
+/// One long table. Every row has a cell for each column.
 struct DataTable {
     std::string id;     ///< unique in its page: letters, digits, hyphens
-    std::string title;  ///< text, for those who hear the page
+    std::string title;  ///< text, for screen readers
     std::vector<DataColumn> columns;
     std::vector<std::vector<DataCell>> rows;
 };
 
-/// Rows that stand in the page without its script.
+/// Number of rows that are visible without the page's script.
 inline constexpr std::size_t kRowsWithoutScript = 100;
 
+/// Returns the table as HTML, with all rows as JSON for the page's script.
 std::string data_table_html(const DataTable& table);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// Pictures of an exploration.
+// Charts of an exploration.
 #pragma once
 
 #include <string>
@@ -9,29 +9,32 @@
 
 namespace heddle::sim {
 
-/// Points that have objectives, of the highest fidelity at which their design was run, by id.
+/// Returns, ordered by id, the points that have objectives and the highest fidelity at which their design was
+/// simulated. The pointers refer to `exploration`.
 std::vector<const explore::Point*> shown_points(const explore::Exploration& exploration);
 
-/// "17: sm.count=132, l2.size=50 MiB"
+/// Returns the id and the parameters of a point: "17: sm.count=132, l2.size=50 MiB".
 std::string name_of_point(const explore::Exploration& exploration, const explore::Point& point);
 
-/// The first objective against each other one: all points, the front, the base and the winner. Of one
-/// objective: its value by point.
+/// Returns plots of the first objective against each other objective, with all points, the Pareto front, the
+/// base device and the winner. With one objective, the plot shows its value for each point.
 std::vector<Chart> front_charts(const explore::Exploration& exploration);
 
-/// How much each parameter decides about each objective, one chart. Where each point differs from the base in
-/// one parameter: by how much the objective moves, at most, up and down. Else the part of the objective's
-/// variance that the parameter explains alone (correlation ratio over at most six classes of its values).
+/// Shows how strongly each parameter affects each objective. Where each point differs from the base in one
+/// parameter, it shows the largest change of the objective upwards and downwards. Otherwise it shows the
+/// fraction of the objective's variance that the parameter explains alone (the correlation ratio over at most
+/// six classes of its values).
 Chart sensitivity_chart(const explore::Exploration& exploration);
 
-/// Objectives of the winner beside the base, as relative change.
+/// Shows the relative change of each objective from the base device to the winner.
 Chart winner_chart(const explore::Exploration& exploration);
 
-/// Time by kind of op of both, of all workloads weighted together.
+/// Shows the time by kind of op of the base device and of the winner, summed over all workloads with their
+/// weights.
 Chart winner_kinds_chart(const explore::Exploration& exploration);
 
-/// A vertical axis for each parameter and objective, a line for each point: <svg> and legend. Empty without
-/// points.
+/// Returns a parallel-coordinates plot with an axis for each parameter and objective and a line for each
+/// point, as <svg> with a legend. Empty without points.
 std::string parallel_coordinates(const explore::Exploration& exploration);
 
 }  // namespace heddle::sim

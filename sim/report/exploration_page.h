@@ -1,4 +1,4 @@
-// report.html of an exploration: which designs are worth building, and what decides about them.
+// report.html of an exploration: which designs are worth building, and which parameters matter.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace heddle::sim {
 
-/// Pareto front, parallel coordinates, sensitivity, the winner beside the base, all points. One file without
-/// links to anything outside it; the same bytes for the same points.
+/// Returns a page with the Pareto front, parallel coordinates, sensitivity, the winner beside the base
+/// device, and all points. It is one file without links to anything outside it, and has the same bytes for
+/// the same points.
 std::string exploration_html(const explore::Exploration& exploration);
 
-/// The point that the page shows beside the base: of one objective the best; of several the point of the
-/// front that is nearest to having the best of each, all scaled to the front's extent. nullptr when no point
-/// is done.
+/// Returns the point that the page compares with the base device. With one objective it is the best point;
+/// with several, the point of the front that is nearest to the best value of every objective, where each
+/// objective is scaled to the front's extent. Returns nullptr when no point is done.
 const explore::Point* exploration_winner(const explore::Exploration& exploration);
 
 }  // namespace heddle::sim

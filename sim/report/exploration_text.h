@@ -1,4 +1,4 @@
-// An exploration for people, on a terminal.
+// An exploration as text for a terminal.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace heddle::sim {
 
-/// The front, the base device beside it, and what failed. `width`: of the lines, 0: no limit.
+/// Lists the Pareto front, the base device for comparison, and the points that failed. `width` is the largest
+/// number of columns of a line; 0: no limit.
 std::string format_exploration(const explore::Exploration& exploration, std::size_t width = 0);
 
 }  // namespace heddle::sim

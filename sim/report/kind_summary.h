@@ -1,4 +1,4 @@
-// The ops of a run added up by kind: the rows of the table for people.
+// The ops of a run, summed by kind: the rows of the table for people.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace heddle::sim {
 
-/// All ops of one kind. Units as in OpSummary.
+/// The sum over all ops of one kind. Units are those of OpSummary.
 struct KindSummary {
     std::string kind;
     std::uint64_t count = 0;
     double time_us = 0;
     std::optional<double> measured_us;  ///< only when every op of the kind was recorded
-    double deviation_us = 0;            ///< of single kernels, added up: OpSummary::deviation_us
+    double deviation_us = 0;            ///< sum of OpSummary::deviation_us
     double flops = 0, bytes = 0;
     std::string bound_by;  ///< what limits most of the kind's time
     double cycle_us = 0;   ///< the part of time_us that a device model found cycle by cycle
@@ -24,11 +24,11 @@ struct KindSummary {
     double unknown_us = 0;
 };
 
-/// Mean error of single recorded kernels, weighted with their recorded time: over all ops but communication
-/// that were simulated cycle by cycle and recorded. Nothing when there are none.
+/// Returns the mean relative error of recorded kernels, weighted with their recorded time, over all ops
+/// except communication that were simulated cycle by cycle and recorded. Nothing when there are none.
 std::optional<double> weighted_error(const RunResult& result);
 
-/// By falling time; equal times by name.
+/// Sums the ops of a run by kind. The longest time comes first; equal times are ordered by name.
 std::vector<KindSummary> summarise_by_kind(const RunResult& result);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// What makes a result incomplete: ops whose time nobody knows.
+// What makes a result incomplete: ops whose time is unknown.
 #pragma once
 
 #include <string>
@@ -8,11 +8,12 @@
 
 namespace heddle::sim {
 
-/// Ops that are not understood and for which no recorded time stands in: the step takes longer than its
-/// result says, nobody knows by how much. Collectives are told by a note of the run. In the order of the ops.
+/// Returns, in the order of the ops, those that are not understood and have no recorded time. The step takes
+/// longer than its result says, by an unknown amount. Collectives are not among them; a note of the run
+/// reports those. The pointers refer to `result`.
 std::vector<const OpSummary*> not_understood(const RunResult& result);
 
-/// One sentence for people that says so and names them; empty when the result is complete.
+/// Returns one sentence that names those ops; empty when the result is complete.
 std::string not_understood_text(const RunResult& result);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// Achieved rates beside the device's ceilings.
+// The roofline: achieved rates compared with the device's ceilings.
 #pragma once
 
 #include <map>
@@ -20,20 +20,22 @@ struct RooflinePoint {
     std::string bound_by;  ///< the throughput that comes nearest to its ceiling
 };
 
-/// FLOPs are those of tensor and fp32 pipelines. std::nullopt: none, or no bytes from memory.
+/// Computes a point from a kernel's throughputs and its time. FLOPs are those of the tensor and fp32
+/// pipelines. Nothing when there are no FLOPs or no bytes from memory.
 std::optional<RooflinePoint> roofline_point(const std::string& name,
                                             const std::map<std::string, Throughput>& throughputs,
                                             double microseconds);
 
-/// The throughput nearest to its ceiling over `microseconds`; "" when there is none.
+/// Returns the name of the throughput that is nearest to its ceiling over `microseconds`; "" when there is
+/// none.
 std::string nearest_ceiling(const std::map<std::string, Throughput>& throughputs, double microseconds);
 
-/// Rows "resource, achieved, ceiling, share" for tables.
+/// Returns rows with resource, achieved rate, ceiling and share of the ceiling, for tables.
 std::vector<std::vector<std::string>> throughput_rows(const std::map<std::string, Throughput>& throughputs,
                                                       double microseconds);
 
-/// Both axes logarithmic: the roofs of the first point's device, and the points. Without points it has no
-/// series.
+/// Returns a chart with two logarithmic axes that shows the roofs and the points. `bytes_per_second` and
+/// `flops_per_second` are the device's ceilings. Without points it has no series.
 Chart roofline_chart(const std::vector<RooflinePoint>& points, double bytes_per_second,
                      double flops_per_second);
 

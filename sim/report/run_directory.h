@@ -1,4 +1,4 @@
-// The folder that a run leaves: summary.json, kernels.csv, stats.sqlite, timeline.json, timeline.svg,
+// The folder that a run writes: summary.json, kernels.csv, stats.sqlite, timeline.json, timeline.svg,
 // report.html.
 #pragma once
 
@@ -9,14 +9,15 @@
 
 namespace heddle::sim {
 
-/// Writes all files aside and gives them their places when they are complete, so that an interrupted run leaves nothing
-/// that looks finished. What an earlier run left there is replaced; other files stay. A folder that Heddle has not
-/// marked as its own (isa/common/result_folder.h) and that is not empty, and any file, is a heddle::Error.
-/// `more`: further files of the folder, by name.
+/// Writes all files under temporary names and renames them when they are complete, so that an interrupted run
+/// leaves nothing that looks finished. Files of an earlier run are replaced; other files stay. `more`
+/// contains further files by name. Throws heddle::Error when `path` is a file, or a folder that is not empty
+/// and that Heddle has not marked as its own (isa/common/result_folder.h).
 void write_run_directory(const RunResult& result, const std::string& path,
                          const std::map<std::string, std::string>& more = {});
 
-/// Throws the heddle::Error that write_run_directory() would throw, before hours of simulation.
+/// Throws the heddle::Error that write_run_directory() would throw for `path`, so that a command can fail
+/// before a long simulation.
 void check_run_directory(const std::string& path);
 
 }  // namespace heddle::sim

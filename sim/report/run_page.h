@@ -1,4 +1,4 @@
-// report.html of a run: the report for a browser, in one file without links to anything outside it.
+// report.html of a run, in one file without links to anything outside it.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace heddle::sim {
 
-/// The step over time, memory, where the time goes, roofline, energy, losses, ops and kernels:
-/// docs/reports.md says what to read from each. Same bytes in every run of the same thing.
+/// Returns a page with the step over time, memory, where the time goes, roofline, energy, losses, ops and
+/// kernels; docs/reports.md explains each part. The page has the same bytes in every run of the same input.
 std::string report_html(const RunResult& result);
 
 }  // namespace heddle::sim

@@ -10,26 +10,28 @@
 
 namespace heddle::sim {
 
-/// A row of parts by name.
+/// One bar of a stacked chart: its label and its parts by name.
 struct PartsRow {
     std::string label;
     std::map<std::string, double> parts;
 };
 
-/// Stacked bars. Parts of time have their colours and their order (colours.h), however large they are; of
-/// other parts the largest have a series each, and the rest is "other".
+/// Adds rows of stacked bars to a chart. Parts of time have fixed colours and a fixed order (colours.h). Of
+/// other parts the largest become a series each, and the rest becomes "other".
 void add_stacked(Chart& chart, const std::vector<PartsRow>& rows);
 
-/// What issue slots (GPU) or matrix units (TPU) did, by kind of op, weighted with time.
+/// Shows the time of issue slots (GPU) or matrix units (TPU) by reason for each kind of op, weighted with
+/// time.
 Chart stalls_by_kind(const RunResult& result);
-/// The same of the slowest distinct kernels.
+/// Shows the same for the slowest distinct kernels.
 Chart stalls_by_kernel(const RunResult& result);
-/// TPU: of each kind of unit over the whole step. Without series on a GPU.
+/// Shows the same for each kind of unit of a TPU over the whole step. Without series on a GPU.
 Chart stalls_by_unit(const RunResult& result);
-/// Joules by kind of op and by where they went. Without series where power is not modelled.
+/// Shows joules by kind of op and consumer. Without series where power is not modelled.
 Chart energy_by_kind(const RunResult& result);
 
-/// By falling time; equal times in the order of the step.
+/// Returns the kernels of a run, the longest time first; equal times stay in the order of the step. The
+/// pointers refer to `result`.
 std::vector<const KernelResult*> slowest_kernels(const RunResult& result);
 
 }  // namespace heddle::sim

@@ -1,5 +1,5 @@
-// What every number of a result means: docs/statistics.md is printed from here, and a test holds the files of
-// a run to it.
+// The meaning of every number of a result. docs/statistics.md is generated from here, and a test compares the
+// files of a run with it.
 #pragma once
 
 #include <string>
@@ -7,23 +7,25 @@
 
 namespace heddle::sim {
 
+/// One number or text of the result files.
 struct Statistic {
-    std::string name;  ///< as in the files; `<word>` stands for any name of the group that `word` says
+    std::string name;  ///< as in the files; `<word>` stands for any name of the group with that `word`
     std::string unit;  ///< "us", "bytes", "share": 0..1; empty: text, or a count
     std::string meaning;
 };
 
+/// Statistics that are found in the same place.
 struct StatisticGroup {
-    std::string word;   ///< that names it in other groups: "reason"
+    std::string word;   ///< what other groups call a name of this group: "reason"
     std::string title;  ///< "Where the time of a GPU's issue slots goes"
-    std::string where;  ///< in which files they stand
+    std::string where;  ///< the files that contain them
     std::vector<Statistic> statistics;
 };
 
-/// All of them, in the order of the page.
+/// Returns all groups in the order of the page.
 const std::vector<StatisticGroup>& statistic_groups();
 
-/// The page, as Markdown.
+/// Returns docs/statistics.md as Markdown.
 std::string statistics_page();
 
 }  // namespace heddle::sim

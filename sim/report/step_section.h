@@ -1,4 +1,5 @@
-// The parts of a run's page about the step as a whole: what ran when, how its time divides, its memory.
+// The parts of a run's page that concern the step as a whole: what ran when, how its time divides, and its
+// memory.
 #pragma once
 
 #include <string>
@@ -9,14 +10,14 @@
 
 namespace heddle::sim {
 
-/// Picture of the step, and how its time divides.
+/// Returns the picture of the step and the division of its time as HTML.
 std::string step_section(const RunResult& result);
 
-/// Memory over time and what takes it at the peak; empty when memory is not known.
+/// Returns memory over time and its parts at the peak as HTML; empty when memory is not known.
 std::string memory_section(const RunResult& result);
 
-/// Memory over time with at most `points` points, each the largest of those that it stands for: start and
-/// bytes by part (MemoryReport::parts).
+/// Returns memory over time with at most `points` points, each of which is the largest of those that it
+/// replaces: its start in microseconds and bytes by part (MemoryReport::parts).
 std::vector<std::pair<double, std::vector<double>>> memory_over_time(const MemoryReport& memory,
                                                                      std::size_t points);
 

@@ -1,4 +1,4 @@
-// Curves as characters, for terminals.
+// Curves drawn with characters, for terminals.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace heddle::sim {
 
-/// A chart of characters, `width` x `height`, with the largest and the smallest value at its side. Several
-/// values that fall into one column are averaged. Empty when no value is finite.
+/// Returns a chart of `width` x `height` characters, with the largest and the smallest value at its side.
+/// Values that fall into the same column are averaged. Empty when no value is finite.
 std::string text_plot(const std::vector<double>& y, std::size_t width = 64, std::size_t height = 8);
 
 }  // namespace heddle::sim

@@ -11,21 +11,23 @@
 
 namespace heddle::sim {
 
-/// A kernel's averages, for kernels without a series.
+/// The averages of one kernel, for kernels without a series.
 struct KernelRates {
     double start_us = 0, end_us = 0;
-    /// That add up when kernels run beside each other: "DRAM traffic" {"GB/s"}, by counter and value.
+    /// Values that add up when kernels run concurrently, such as "DRAM traffic" {"GB/s"}: by counter, then by
+    /// value.
     std::map<std::string, std::map<std::string, double>> sums;
-    /// Of which the kernel that started last is shown.
+    /// Values of which only those of the kernel that started last are shown.
     std::map<std::string, std::map<std::string, double>> shares;
 };
 
-/// Collects a device's kernels as slices, what the kernels did as counter tracks, and their time series as
-/// finer ones. Processes: the device (kernels, a thread for each stream, the host; traffic, L2, power,
-/// clock), its units (a counter for each: what it did, by reason), and, of series, one for each GPC or SM
-/// (instructions per cycle and SM, tensor cores at work, sub-core cycles by reason).
+/// Collects a device's kernels as slices, their averages as counter tracks, and their time series as finer
+/// counter tracks. The file has these processes: the device (kernels, with a thread for each stream and the
+/// host; traffic, L2, power, clock), its units (a counter for each with its cycles by reason), and, for
+/// series, one for each GPC or SM (instructions per cycle and SM, utilisation of the tensor cores, sub-core
+/// cycles by reason).
 ///
-/// The file keeps to the Trace Event Format: every event has name, ph, pid and, where it has a place in time,
+/// The file follows the Trace Event Format: every event has name, ph, pid and, where it has a place in time,
 /// ts; slices (X) have dur >= 0 and a tid; counters (C) have numbers as args; metadata (M) name every process
 /// and thread and come first; everything else is sorted by ts.
 class Timeline {
@@ -33,18 +35,19 @@ class Timeline {
     using Json = nlohmann::ordered_json;
 
     explicit Timeline(const std::string& device);
-    /// `stream`: a thread of the device for each.
+    /// Adds a kernel as a slice of its stream's thread; `arguments` is shown with it.
     void add_kernel(const std::string& name, const std::string& kind, double start_us, double time_us,
                     Json arguments, std::uint32_t stream = 0);
-    /// The host's work until it has launched something.
+    /// Adds the host's work for one launch as a slice of the host's thread.
     void add_launch(const std::string& name, double start_us, double time_us);
+    /// Adds the averages of a kernel, which text() combines with those of concurrent kernels.
     void add_rates(KernelRates rates) { rates_.push_back(std::move(rates)); }
-    /// `start_us`: when the kernel was launched. What a sampled run left out shows as slices of a thread of
-    /// its own and as counters at zero.
+    /// Adds the series of a kernel that was launched at `start_us`. Intervals that a sampled run did not
+    /// simulate appear as slices of a separate thread and as counters at zero.
     void add_series(const models::gpu::Series& series, double start_us);
-    /// A counter of the device that holds from then on.
+    /// Adds a counter of the device that has this value from `at_us` on.
     void add_counter(const std::string& name, double at_us, const std::string& unit, double value);
-    /// The whole file.
+    /// Returns the whole file. `other_data` becomes its "otherData".
     std::string text(const Json& other_data) const;
 
   private:

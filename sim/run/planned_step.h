@@ -1,4 +1,5 @@
-// A run is a line of stages. Those that know the machine are behind this interface, the others are the same for all of them:
+// A run is a sequence of stages. Those that know the machine are behind this interface; the others are the
+// same for all machines:
 //
 //   plan      Machine::plan(): from a trace to what the device executes            sim/gpu/plan, workloads/lowering
 //   time      PlannedStep::time(): each distinct piece once, cached, on workers    time/
@@ -6,8 +7,8 @@
 //   schedule  schedule_step(): when everything runs, the host's work included      schedule/
 //   assemble  assemble_step(): the RunResult                                       assemble/
 //
-// Time and settle ask each other: the clock follows from the power of all kernels, which follows from their times, which follow from
-// the clock.
+// Time and settle depend on each other: the clock follows from the power of all kernels, which follows from
+// their times, which follow from the clock.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +19,21 @@
 
 namespace heddle::sim {
 
+/// A step that a machine has lowered and can time. Machine::plan() makes one.
 class PlannedStep {
   public:
     virtual ~PlannedStep() = default;
-    /// What the device executes, in order: kernels, or programs.
+    /// Returns what the device executes, in order: kernels, or programs.
     virtual std::vector<TraceableKernel> launches() const = 0;
-    /// Finds the time of every launch. Adds to `result.simulation` and `result.notes`, and sets the clock.
+    /// Finds the time of every launch. Adds to `result.simulation` and `result.notes`, and sets the clock of
+    /// the result. Throws heddle::Error when a launch cannot be executed.
     virtual void time(RunResult& result) = 0;
-    /// After time(): whether anything was executed for a launch.
+    /// Whether anything was executed for a launch. Valid after time().
     virtual bool has_run(std::size_t /*launch*/) const { return true; }
-    /// After time(): simulates launches once more, at the clock of the run, and tells their signals. Called in a worker.
+    /// Makes the function that simulates a launch again at the clock of the run and records its signals.
+    /// Valid after time(), and called in a worker process.
     virtual RunTraced traced_device() const = 0;
-    /// After time(): one for each op of the trace. Adds to `result.notes`.
+    /// Returns one outcome for each op of the trace. Valid after time(). Adds to `result.notes`.
     virtual std::vector<OpOutcome> outcomes(RunResult& result) const = 0;
 };
 

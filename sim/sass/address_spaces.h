@@ -1,4 +1,4 @@
-// From the addresses of a trace to those that the memory system of models/gpu takes.
+// Converts the addresses of a trace to those of the memory system of models/gpu.
 #pragma once
 
 #include <cstdint>
@@ -8,25 +8,26 @@
 
 namespace heddle::sass {
 
-/// Windows of generic addresses: of shared memory (of the thread block itself, then of those of its cluster
-/// by rank), and of local memory.
+/// Size of a window of generic addresses. There is a window for the shared memory of each thread block (first
+/// the block's own, then those of its cluster by rank) and one for local memory.
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
-/// Local memory: places for so many thread blocks of 32 warps, with so many bytes for each thread. A thread's
-/// addresses are taken modulo that; more blocks than places share them.
+/// Local memory has room for this many thread blocks of 32 warps, with this many bytes for each thread. A
+/// thread's addresses are taken modulo that size; further blocks share the places.
 inline constexpr std::uint64_t kLocalBlocks = 8192, kLocalBytes = 16384;
 
-/// Where texels and elements of surfaces are taken to lie: a trace does not say it.
+/// The assumed address of texels and surface elements, which a trace does not contain.
 inline constexpr std::uint64_t kTexturePlace = (std::uint64_t{1} << 38) - (std::uint64_t{1} << 20);
 
-/// Settles the space of a generic access by its first lane, and changes the addresses of its lanes: offsets
-/// in shared memory; local memory, which begins at `local` for this warp, interleaved so that lanes at the
-/// same place of theirs touch neighbouring words; global memory within what tags of caches tell apart. All
-/// are aligned down to the width. Throws heddle::Error for a width that no machine has.
+/// Determines the space of a generic access from its first lane, and converts the addresses of its lanes:
+/// offsets in shared memory; addresses in local memory, which begins at `local` for this warp and is
+/// interleaved so that equal offsets of neighbouring lanes are neighbouring words; and global addresses
+/// within the range of the caches' tags. All are aligned down to the access's width. Throws heddle::Error for
+/// a width that no GPU has.
 void place_in_space(const KernelHeader& header, std::uint64_t local, ptx::MemoryAccess& access);
 
-/// The space that a generic address lies in.
+/// Returns the space in which a generic address lies.
 ptx::StateSpace space_of(const KernelHeader& header, std::uint64_t address);
-/// A global address as caches see it.
+/// Returns a global address as the caches see it.
 inline std::uint64_t global_place(std::uint64_t address) {
     return address &
            ((std::uint64_t{1} << 38) - 1);  // the lower half of 512 GiB; local memory has the upper one

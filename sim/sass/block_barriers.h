@@ -1,9 +1,9 @@
 // The 16 barriers of a thread block whose warps are replayed.
 //
-// A trace says that a warp came to BAR number b, and not how many a barrier waits for. The thread block's
-// trace is there as a whole, so that it is known who will come: a barrier opens when every warp that has yet
-// to come to it is there. With __syncthreads() and with barriers between fixed groups of warps that is what
-// the hardware does.
+// A trace says that a warp reached BAR number b, but not how many warps the barrier waits for. Because the
+// whole trace of the thread block is known, so are the warps that will reach it: a barrier opens when every
+// warp that has yet to reach it has arrived. For __syncthreads() and for barriers between fixed groups of
+// warps this is what the hardware does.
 #pragma once
 
 #include <array>
@@ -11,19 +11,20 @@
 
 namespace heddle::sass {
 
+/// The state of the barriers. Sets of warps are bit masks.
 class BlockBarriers {
   public:
     static constexpr unsigned kBarriers = 16;
 
     void reset() { barriers_ = {}; }
-    /// Before the start: warp `warp` will come once more to `barrier`.
+    /// Announces, before the block starts, that warp `warp` will arrive at `barrier` once more.
     void expect(unsigned barrier, unsigned warp) {
         if (barriers_[barrier].coming[warp]++ == 0) barriers_[barrier].expected |= 1u << warp;
     }
-    /// It is there; with `waits` it stays. Returns the warps that go on, this one among them when it need not
-    /// stay.
+    /// Records an arrival; with `waits` the warp waits for the others. Returns the warps that continue,
+    /// including this one when it does not wait.
     std::uint32_t arrive(unsigned barrier, unsigned warp, bool waits);
-    /// Nothing else can happen: opens all barriers. Returns the warps that go on.
+    /// Opens all barriers, for when nothing else can make progress. Returns the warps that continue.
     std::uint32_t open_all();
 
   private:

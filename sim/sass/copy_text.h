@@ -1,6 +1,6 @@
-// Asynchronous copies in the header of a trace that Heddle wrote: "-heddle copy = ...", one line for each
-// different one. The format has no place for what a bulk copy moves, so an instruction's immediate is the
-// number of its line.
+// Asynchronous copies in the header of a trace that Heddle wrote: one line "-heddle copy = ..." for each
+// different copy. The format has no field for what a bulk copy moves, so the immediate of an instruction is
+// the number of its line.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@
 
 namespace heddle::sass {
 
-/// Operations that one instruction begins. Global addresses are relative to `base`. Fields, separated by
-/// blanks: kind, reduces, in_bulk_group, bytes, destinations, shared address, pieces (number, then address
-/// and bytes of each; "n*step" stands for equal ones at equal distances), signals (number, then rank,
-/// address, arrivals, bytes of each).
+/// Writes the operations that one instruction starts. Global addresses are relative to `base`. Fields are
+/// separated by blanks: kind, reduces, in_bulk_group, bytes, destinations, shared address, pieces (number,
+/// then address and bytes of each; "n*step" stands for equal pieces at equal distances), signals (number,
+/// then rank, address, arrivals and bytes of each).
 std::string to_text(std::span<const ptx::AsyncOperation> operations, std::uint64_t base);
-/// Throws heddle::Error when the text is not what to_text() wrote.
+/// Reads what to_text() wrote. Throws heddle::Error for any other text.
 std::vector<ptx::AsyncOperation> operations_from_text(const std::string& text);
 
-/// What a tracer wrote down of a copy. Ranks and destinations are those of the own thread block where it goes
-/// to no others: kOwnRank, and 0.
+/// Converts what a tracer recorded about a copy. Where the copy goes to the thread block itself only, the
+/// rank is kOwnRank and the destinations are 0.
 ptx::AsyncOperation operation_of(const BulkCopy& copy);
 inline constexpr std::uint16_t kOwnRank = 0xFFFF;
 
-/// The address that a line of the trace holds for them: of the first piece; 0 without one.
+/// Returns the address that a line of the trace contains for these operations: that of the first piece, or 0
+/// without pieces.
 std::uint64_t base_of(std::span<const ptx::AsyncOperation> operations);
 
 }  // namespace heddle::sass

@@ -1,4 +1,4 @@
-// Results of recorded kernels as text: between processes, for scripts, for people.
+// Results of recorded kernels as text: for messages between processes, for scripts and for people.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heddle::sass {
 
-/// From a worker to its parent.
+/// Writes an entry as a worker sends it to its parent.
 std::string to_text(const TraceEntry& entry);
 /// Throws std::exception when the text is not what to_text() wrote.
 TraceEntry entry_from_text(const std::string& text);
@@ -23,9 +23,10 @@ TraceEntry entry_from_text(const std::string& text);
 /// Everything outside `simulation` is the same bytes in every run of the same thing.
 std::string trace_run_json(const TraceRun& run);
 
-/// Tables: every entry, or with `all` false the `kMostRows` longest and a line that says so; totals; notes.
+/// The number of entries that format_trace_run() shows unless it shows all.
 inline constexpr std::size_t kMostRows = 40;
-/// `width`: of the tables, 0: no limit.
+/// Returns tables for people: every entry, or, when `all` is false, the kMostRows longest and a line that
+/// says so; totals; notes. `width` is the largest number of columns of a line; 0: no limit.
 std::string format_trace_run(const TraceRun& run, bool all = false, std::size_t width = 0);
 
 }  // namespace heddle::sass

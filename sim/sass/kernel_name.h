@@ -1,14 +1,15 @@
-// Names of recorded kernels for people: tracers write them as the compiler made them.
+// Names of recorded kernels for people; tracers write mangled names.
 #pragma once
 
 #include <string>
 
 namespace heddle::sass {
 
-/// "_Z4addVPfS_" as "addV(float*, float*)", without what it returns; other names as they are.
+/// Demangles a name without its return type: "_Z4addVPfS_" becomes "addV(float*, float*)". Other names are
+/// unchanged.
 std::string readable_name(const std::string& name);
 
-/// The function alone, "reduce_kernel": without namespaces, arguments of templates and parameters.
+/// Returns the function's name alone, "reduce_kernel", without namespaces, template arguments and parameters.
 std::string function_name(const std::string& name);
 
 }  // namespace heddle::sass

@@ -1,4 +1,4 @@
-// mbarriers of a thread block that is replayed: PTX ISA, "mbarrier". Only traces that say what each
+// The mbarriers of a thread block that is replayed: PTX ISA, "mbarrier". Only traces that say what each
 // instruction did to them (KernelHeader::complete) have any.
 #pragma once
 
@@ -7,16 +7,17 @@
 
 namespace heddle::sass {
 
+/// The mbarriers by shared-memory address. Sets of warps are bit masks.
 class MemoryBarriers {
   public:
     void reset() { barriers_.clear(); }
     void initialise(std::uint32_t address, std::uint32_t arrivals);
-    /// `arrivals` and `transactions` (bytes still to come, or negative: that have come) are counted. Returns
-    /// the warps of this thread block that go on.
+    /// Counts arrivals and transaction bytes (positive: bytes that are expected; negative: bytes that have
+    /// arrived). Returns the warps of this thread block that continue.
     std::uint32_t count(std::uint32_t address, std::uint32_t arrivals, std::int64_t transactions);
-    /// Whether the phase of this parity is over. If not, the warp waits here.
+    /// Returns whether the phase of this parity is complete. If not, the warp waits at this barrier.
     bool passes(std::uint32_t address, unsigned parity, unsigned warp);
-    /// Nothing else can happen: everybody goes on.
+    /// Releases all warps, for when nothing else can make progress.
     std::uint32_t open_all();
 
   private:

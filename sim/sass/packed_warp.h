@@ -1,5 +1,5 @@
-// What a warp will do, in few bytes: about two for each instruction, so that the thread blocks in flight on a
-// whole GPU fit in memory.
+// The instructions that a warp will execute, packed into about two bytes each, so that the thread blocks in
+// flight on a whole GPU fit in memory.
 #pragma once
 
 #include <array>
@@ -9,16 +9,17 @@
 
 namespace heddle::sass {
 
-/// One instruction performed by a warp.
+/// One instruction that a warp executed.
 struct ReplayStep {
-    std::uint32_t row = 0;    ///< in TraceTable
-    std::uint32_t lanes = 0;  ///< that took part
+    std::uint32_t row = 0;    ///< index in TraceTable
+    std::uint32_t lanes = 0;  ///< mask of the active lanes
     bool accesses = false;
-    std::array<std::uint64_t, 32> addresses;  ///< of the lanes that took part, lowest first; with `accesses`
+    /// Addresses of the active lanes, the lowest first; valid with `accesses`.
+    std::array<std::uint64_t, 32> addresses;
 };
 
-/// Steps one behind another. Mostly an instruction is the one that follows in the table, for the same lanes
-/// as the one before, and its addresses go up evenly: then a byte says so.
+/// A sequence of steps. Usually an instruction follows its predecessor in the table, has the same lanes as
+/// the step before, and its addresses increase evenly; then one byte encodes it.
 class PackedWarp {
   public:
     void add(std::uint32_t row, std::uint32_t lanes, std::span<const std::uint64_t> addresses);
@@ -26,11 +27,11 @@ class PackedWarp {
     std::uint64_t steps() const { return steps_; }
     std::size_t bytes() const { return bytes_.size(); }
 
-    /// Where one reader is.
+    /// The position of one reader.
     class Cursor {
       public:
         bool at_end() const { return at_ == end_; }
-        /// The row of the next step, without taking it. Not at the end.
+        /// Returns the row of the next step without taking it. Must not be called at the end.
         std::uint32_t peek() const;
         void next(ReplayStep& step);
 
@@ -42,7 +43,7 @@ class PackedWarp {
         std::array<std::uint64_t, 16>
             last_{};  // first address of the last access, by row modulo their number
     };
-    /// From the first step. Valid while this is not changed.
+    /// Returns a cursor at the first step. It is valid until this object changes.
     Cursor begin() const;
 
   private:

@@ -1,4 +1,4 @@
-// Where the traces that Heddle writes put generic addresses of shared and local memory: as isa/ptx has them.
+// The generic addresses of shared and local memory in traces that Heddle writes; isa/ptx uses the same.
 #pragma once
 
 #include <cstdint>

@@ -15,6 +15,7 @@ namespace heddle::sass {
 
 class TraceBlock;
 
+/// One warp of a replayed thread block; its steps come from the trace.
 class TraceWarp final : public models::gpu::WarpSource {
   public:
     TraceWarp(TraceBlock& block, unsigned index) : WarpSource(&state_), block_(block) {
@@ -34,17 +35,17 @@ class TraceWarp final : public models::gpu::WarpSource {
     std::uint64_t cluster_arrivals_ = 0;
 };
 
-/// Where the thread blocks of a cluster meet: barrier.cluster.
+/// Synchronises the thread blocks of a cluster: barrier.cluster.
 class ClusterRendezvous {
   public:
     explicit ClusterRendezvous(unsigned size) : blocks_(size, nullptr) {}
-    /// The blocks of a cluster start one after another.
+    /// Adds a thread block; the blocks of a cluster start one after another.
     void join(TraceBlock& block);
-    /// A warp has arrived, or ended: opens the barrier when all are there. Returns the warps of `self` that
-    /// go on; those of others are told to their SMs.
+    /// Called when a warp has arrived or ended: opens the barrier when all warps have arrived. Returns the
+    /// warps of `self` that continue; the SMs of other blocks are notified about theirs.
     std::uint32_t look(const TraceBlock& self);
     std::uint64_t phase() const { return phase_; }
-    /// Of `block`, which has ended. Returns whether all have.
+    /// Removes a block that has ended. Returns whether all blocks of the cluster have.
     bool leave(const TraceBlock& block);
     TraceBlock* block(unsigned rank) { return rank < blocks_.size() ? blocks_[rank] : nullptr; }
 
@@ -54,6 +55,7 @@ class ClusterRendezvous {
     std::uint64_t phase_ = 0;  // times that the barrier has opened
 };
 
+/// One thread block of a TraceLaunch. It holds the packed steps of its warps while it runs.
 class TraceBlock final : public models::gpu::BlockSource {
   public:
     TraceBlock(TraceLaunch& launch, ptx::CtaObserver& observer, std::uint32_t tag)
@@ -74,13 +76,13 @@ class TraceBlock final : public models::gpu::BlockSource {
     friend class TraceWarp;
     friend class ClusterRendezvous;
     ptx::StepResult step(TraceWarp& warp, std::uint64_t clock);
-    /// False: the warp has to wait and will perform the same step again.
+    /// Returns false when the warp has to wait and will execute the same step again.
     bool perform(TraceWarp& warp, const TraceRow& row, ptx::StepResult& result);
     void access_memory(const TraceWarp& warp, const TraceRow& row, ptx::StepResult& result);
     bool use_memory_barrier(const TraceWarp& warp, const TraceRow& row);
     void start_copy(const TraceWarp& warp, const TraceRow& row);
-    /// Counts at an mbarrier of the block with this rank. Returns the warps of this block that go on; others
-    /// are told to their SMs.
+    /// Counts at an mbarrier of the block with this rank. Returns the warps of this block that continue; the
+    /// SMs of other blocks are notified.
     std::uint32_t signal(unsigned rank, std::uint32_t address, std::uint32_t arrivals,
                          std::int64_t transactions);
     void end_warp(TraceWarp& warp);

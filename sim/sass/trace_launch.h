@@ -19,19 +19,20 @@
 
 namespace heddle::sass {
 
-/// A thread block that is about to run.
+/// A thread block that is ready to run.
 struct PackedBlock {
     std::vector<PackedWarp> warps;
-    std::vector<std::uint8_t> numbers;  ///< of the warps, in the thread block that was recorded
-    BlockBarriers barriers;             ///< who will come to them
+    std::vector<std::uint8_t> numbers;  ///< number of each warp within the recorded thread block
+    BlockBarriers barriers;             ///< the warps that will arrive at each barrier
 };
 
 class ClusterRendezvous;
 
+/// A recorded launch. Several host threads may run its blocks when divide() allows it.
 class TraceLaunch final : public models::gpu::LaunchSource {
   public:
-    /// Reads the header and the first thread block. Throws heddle::Error for them, and for the rest when its
-    /// turn comes.
+    /// Reads the header and the first thread block. Throws heddle::Error for errors in them; errors in the
+    /// rest are thrown when it is read.
     explicit TraceLaunch(TraceReader reader, std::string path,
                          std::optional<ptx::Operation> unknown_as = std::nullopt);
     ~TraceLaunch() override;
@@ -50,38 +51,37 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     std::size_t scoreboard_size() const override { return table_.scoreboard_size(); }
     bool reads_clock() const override { return false; }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override;
-    /// Once all instructions are known: thread blocks have nothing in common then but the file.
+    /// Possible once all instructions are known, because then thread blocks share nothing except the file.
     bool divide(std::uint32_t groups) override { return groups == 1 || complete_; }
     std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,
                                                          std::uint32_t group) override;
 
     const KernelHeader& header() const { return reader_.header(); }
     const TraceTable& table() const { return table_; }
-    /// KernelHeader::copies, read, or those that the reader found.
+    /// The copies of KernelHeader::copies, or those that the reader found.
     const std::vector<std::vector<ptx::AsyncOperation>>& copies() const { return copies_; }
-    /// All that the file has for every thread block: what a reader knows that has read it to its end. Before
-    /// a run.
+    /// Takes over what another reader knows that has read the file to its end. To be called before a run.
     void know(const TraceReader& ahead);
-    /// Number `index` of the grid; of a grid without clusters that is its number in the file. Reads on as far
-    /// as needed.
+    /// Returns thread block `index` of the grid, which is its number in the file unless the grid has
+    /// clusters. Reads as far as needed.
     PackedBlock take_block(std::uint64_t index);
-    /// In its cluster, of the thread block with this number.
+    /// Returns the rank, within its cluster, of the thread block with this number.
     unsigned rank_of(std::uint64_t index) const;
-    /// Reads the whole file ahead, which is not bounded: for benchmarks.
+    /// Reads the whole file ahead, with unbounded memory; for benchmarks.
     void read_all();
-    /// What the blocks of a running cluster share.
+    /// Returns the state that the blocks of a running cluster share.
     ClusterRendezvous& rendezvous(ptx::Cluster* cluster);
     void forget(ptx::Cluster* cluster);
 
-    /// After the run. Throws heddle::Error when the file holds more thread blocks than the grid.
+    /// To be called after the run. Throws heddle::Error when the file has more thread blocks than the grid.
     void finish();
     std::uint64_t warp_instructions() const { return warp_instructions_; }  ///< read from the file
     std::uint64_t text_bytes() const { return reader_.text_bytes(); }
-    /// Thread blocks that were read and had not ended, at most.
+    /// The largest number of thread blocks that had been read and had not ended.
     std::uint64_t most_held() const { return most_held_; }
     void block_ended();
-    /// Warps that were let go from barriers at which the others could not come, and copies of which the trace
-    /// does not say what they move.
+    /// The number of warps released from barriers at which other warps could not arrive, and of copies for
+    /// which the trace does not say what they move.
     std::atomic<std::uint64_t> forced_releases = 0, undescribed_copies = 0;
     std::atomic<std::uint64_t> guessed_textures = 0;  ///< instructions whose addresses are not in the trace
 

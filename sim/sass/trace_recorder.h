@@ -1,4 +1,4 @@
-// Records what a launch of a PTX kernel does while it is simulated, as files of Accel-Sim's format.
+// Records the execution of PTX launches while they are simulated, as files in the format of Accel-Sim.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace heddle::sass {
 
-/// A folder with kernelslist.g and one kernel-N.traceg for each launch. Everything is written aside and
-/// renamed.
+/// A folder with kernelslist.g and one kernel-N.traceg for each launch. All files are written under temporary
+/// names and renamed.
 class TraceFolder {
   public:
-    /// Makes the folder. Throws heddle::Error when it cannot, or when it holds a list already.
+    /// Creates the folder. Throws heddle::Error when that fails or the folder already contains a list.
     explicit TraceFolder(std::string path);
-    /// A kernel begins. Returns the path of its trace.
+    /// Starts a kernel. Returns the path of its trace.
     std::string begin_kernel();
     std::uint64_t kernels() const { return kernels_; }
-    /// After the last kernel: writes the list.
+    /// Writes the list after the last kernel.
     void finish();
 
   private:
@@ -30,11 +30,12 @@ class TraceFolder {
     std::uint64_t kernels_ = 0;
 };
 
-/// A launch that is run and recorded. What a thread block did is kept until it and all before it have ended.
+/// A launch that is run and recorded. The steps of a thread block are kept until it and all blocks before it
+/// have ended.
 class RecordingSource final : public models::gpu::LaunchSource {
   public:
-    /// `inner` is a launch of PTX (throws heddle::Error otherwise) and must outlive this. `id`: of the
-    /// kernel, from 1.
+    /// `inner` must be a launch of PTX (otherwise heddle::Error is thrown) and must outlive this object. `id`
+    /// is the number of the kernel, counted from 1.
     RecordingSource(models::gpu::LaunchSource& inner, std::string path, std::uint64_t id);
     ~RecordingSource() override;
 
@@ -58,16 +59,16 @@ class RecordingSource final : public models::gpu::LaunchSource {
     std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,
                                                          std::uint32_t group) override;
 
-    /// After the run: completes the file. Without it nothing is left.
+    /// Completes the file after the run. Without this call no file is left.
     void finish();
 
-    /// Machine instructions written so far.
+    /// Number of machine instructions written so far.
     std::uint64_t instructions() const { return instructions_; }
 
   private:
     friend class RecordingBlock;
     friend class RecordingWarp;
-    /// An instruction with an immediate of its own: what a PackedWarp's rows name here.
+    /// An instruction with its own immediate, which the rows of a PackedWarp name here.
     struct Variant {
         std::uint32_t instruction;
         std::int64_t immediate;

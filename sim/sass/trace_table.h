@@ -1,4 +1,4 @@
-// The instructions of a trace as the machine sees them: each decoded when it occurs for the first time.
+// The instructions of a trace as the machine sees them; each is decoded when it first occurs.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace heddle::sass {
 
-/// Opcodes that are not known, and how often each was performed.
+/// Unknown opcodes, with the number of executions of each.
 using UnknownOpcodes = std::map<std::string, std::uint64_t>;
-/// Throws heddle::Error that lists them all, if there are any.
+/// Throws heddle::Error that lists all unknown opcodes, if there are any.
 void report_unknown(const UnknownOpcodes& unknown, const std::string& where);
 
+/// One decoded instruction.
 struct TraceRow {
     MachineInstruction machine;
     std::uint32_t program_counter = 0;
@@ -25,21 +26,22 @@ struct TraceRow {
     std::int64_t immediate = 0;
 };
 
+/// The decoded instructions of one kernel. References to rows stay valid.
 class TraceTable {
   public:
-    /// `unknown_as`: the class that unknown opcodes are taken for; none: they are errors.
-    /// `registers_of`: KernelHeader's. Throws heddle::Error when they cannot be read.
+    /// `unknown_as` is the class as which unknown opcodes are executed; without it they are errors.
+    /// `registers_of` is that of KernelHeader. Throws heddle::Error when it cannot be read.
     explicit TraceTable(std::optional<ptx::Operation> unknown_as,
                         const std::vector<std::string>& registers_of = {});
 
-    /// Decodes what has come to the reader's table. Returns whether anything has.
+    /// Decodes the instructions that were added to the reader's table. Returns whether there were any.
     bool extend(const std::vector<Instruction>& instructions);
-    /// By position in the reader's table.
+    /// Returns the row of an instruction, given its position in the reader's table.
     std::uint32_t row_of(std::uint32_t instruction) const { return rows_of_[instruction]; }
     bool is_unknown(std::uint32_t instruction) const { return unknown_[instruction]; }
-    /// The reader's table is that of the whole file: makes all rows that may be asked for.
+    /// Creates all rows that may be needed, once the reader's table covers the whole file.
     void complete();
-    /// The same instruction as `row`, a product of a warpgroup, where it also ends its group of products.
+    /// Returns the variant of `row`, a product of a warpgroup, that also ends its group of products.
     std::uint32_t ending_group(std::uint32_t row);
 
     std::size_t size() const { return rows_.size(); }

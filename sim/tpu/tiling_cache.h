@@ -1,5 +1,5 @@
-// Tilings that were searched before, on disk beside the kernels' results: named by content, written aside and
-// renamed, so that several processes may search at a time.
+// Tilings that earlier runs found, kept on disk in the cache of kernel results, so that several processes may
+// search at the same time.
 #pragma once
 
 #include "sim/run/time/kernel_cache.h"
@@ -7,6 +7,7 @@
 
 namespace heddle::sim {
 
+/// A store of tilings on top of KernelCache. Keys name everything that a tiling depends on.
 class TilingCache : public lowering::TilingStore {
   public:
     explicit TilingCache(KernelCache cache = KernelCache::standard()) : cache_(std::move(cache)) {}
@@ -16,7 +17,7 @@ class TilingCache : public lowering::TilingStore {
         ++searched_;
         cache_.store(key, tiling);
     }
-    /// How many had to be searched.
+    /// Returns how many tilings this process stored because none was found.
     std::uint64_t searched() const { return searched_; }
 
   private:

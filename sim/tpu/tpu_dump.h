@@ -1,4 +1,4 @@
-// The programs of a TPU run as text, for people: instructions, and how often each weight is brought.
+// The programs of a TPU run as text for people: the instructions, and how often each weight is loaded.
 #pragma once
 
 #include <string>
@@ -10,26 +10,31 @@
 
 namespace heddle::sim {
 
-/// How a product uses its weights.
+/// How a matrix product uses its weights.
 struct WeightUse {
-    std::uint64_t tiles = 0;   ///< of the array's size that the second operand has, padded ones counted whole
-    std::uint64_t pushes = 0;  ///< tiles shifted into arrays
-    std::uint64_t rows = 0;    ///< activation rows streamed over them, all together
-    std::uint64_t weight_bytes = 0;  ///< in device memory, once
-    std::uint64_t gpu_fetches = 0;   ///< of each weight, by a GPU's thread blocks
+    /// Weight tiles of the array's size that the second operand has; padded ones count in full.
+    std::uint64_t tiles = 0;
+    std::uint64_t pushes = 0;        ///< number of times that a tile is shifted into an array
+    std::uint64_t rows = 0;          ///< total of activation rows streamed through the tiles
+    std::uint64_t weight_bytes = 0;  ///< size of the weights in device memory
+    std::uint64_t gpu_fetches = 0;   ///< for comparison: how often a GPU's thread blocks load each weight
+    /// The mean number of times that a weight tile is loaded into an array.
     double loads() const { return tiles == 0 ? 0 : static_cast<double>(pushes) / static_cast<double>(tiles); }
     double rows_per_push() const {
         return pushes == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(pushes);
     }
 };
+
+/// Counts the weight use of the program that the lowering made for `op`. All zero for ops that are no
+/// products.
 WeightUse weight_use(const trace::Trace& trace, const trace::Op& op, const tpu::Program& program,
                      const target::TpuTarget& target);
 
-/// Comment lines, then the assembly text.
+/// Returns a program's assembly text, after comment lines that describe the op and its use of weights.
 std::string program_text(const trace::Trace& trace, const trace::Op& op, const lowering::LoweredOp& lowered,
                          const target::TpuTarget& target);
 
-/// Writes `text` to DIR/NAME, aside first. Throws heddle::Error when that cannot be done.
+/// Writes `text` to DIR/NAME through a temporary file. Throws heddle::Error when that fails.
 void write_program(const std::string& directory, const std::string& name, const std::string& text);
 
 }  // namespace heddle::sim

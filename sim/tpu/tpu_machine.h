@@ -1,4 +1,5 @@
-// The kind "tpu": matrix units, vector unit, on-chip memory and HBM (models/tpu), which run one program for a step.
+// The kind "tpu": matrix units, vector unit, on-chip memory and HBM (models/tpu). The host starts one program
+// for a whole step.
 #pragma once
 
 #include <memory>
@@ -10,6 +11,8 @@
 
 namespace heddle::sim {
 
+/// A TPU of any generation that models/tpu describes. Machine documents the members that it overrides. Power,
+/// sampling and CUDA graphs do not exist for this kind.
 class TpuMachine final : public Machine {
   public:
     std::unique_ptr<Machine> clone() const override { return std::make_unique<TpuMachine>(*this); }
@@ -35,11 +38,13 @@ class TpuMachine final : public Machine {
     models::TpuConfig config;
 };
 
+/// Returns the kind that hardware files name as `kind: tpu`.
 MachineKind tpu_kind();
 
-/// nullptr where the device is no TPU.
+/// Returns the device's machine, or nullptr where the device is not a TPU.
 const TpuMachine* tpu_machine(const Hardware& hardware);
-/// Throws heddle::Error about `option` ("`h100-sxm` is a GPU") with `remedy` where the device is no TPU.
+/// Returns the configuration of a TPU. Where the device is not a TPU, throws heddle::Error about `option`
+/// ("`h100-sxm` is a GPU") with `remedy`.
 const models::TpuConfig& tpu_config(const Hardware& hardware, const std::string& remedy = "choose a TPU",
                                     const std::string& option = "--hardware");
 

@@ -1,4 +1,4 @@
-// What the lowering must know of a configured TPU.
+// What the lowering needs to know about a configured TPU.
 #pragma once
 
 #include "models/tpu/tpu_config.h"
@@ -7,11 +7,12 @@
 
 namespace heddle::sim {
 
-/// `step`: the op is one of several, so that operands can be brought while the op before runs:
-/// TpuLoweringOptions::operands_overlap.
+/// Derives the options of the lowering from a configuration. `step` says that the op is one of several, so
+/// that its operands can be loaded while the previous op runs (TpuLoweringOptions::operands_overlap).
 lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config, bool step = false);
 
-/// Throws heddle::Error when an op multiplies numbers that the chip's matrix units do not (matrix.numbers).
+/// Throws heddle::Error when an op multiplies numbers of a type that the chip's matrix units do not support
+/// (matrix.numbers).
 void check_products(const trace::Trace& trace, const models::TpuConfig& config);
 
 }  // namespace heddle::sim

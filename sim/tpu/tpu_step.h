@@ -1,4 +1,4 @@
-// A trace on a TPU: one program for each op, timed, and told op by op.
+// A trace on a TPU: each op becomes one program, which is timed, and its result is reported for the op.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,15 @@
 
 namespace heddle::sim {
 
-/// Machine::plan() of a TPU.
+/// Implements Machine::plan() for a TPU.
 std::unique_ptr<PlannedStep> plan_on_tpu(const trace::Trace& trace, const TpuMachine& machine,
                                          const SimulateOptions& options, RunResult& result);
 
-/// Machine::training_device() of a TPU.
+/// Implements Machine::training_device() for a TPU. `trace` must outlive the device.
 std::unique_ptr<TrainingDevice> tpu_training_device(const trace::Trace& trace, const models::TpuConfig& config);
 
-/// Trains with real values in a process of its own, and checks that every program takes the cycles that the
-/// timing run found (`outcomes`); a difference is an internal error.
+/// Trains with real values in a child process, and checks that every program takes the cycles that the timing
+/// run found (`outcomes`); a difference is an internal error.
 NumericsResult train_on_tpu(const trace::Trace& trace, const models::TpuConfig& config,
                             const SimulateOptions& options, const std::vector<OpOutcome>& outcomes);
 

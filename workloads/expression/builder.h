@@ -8,6 +8,8 @@
 
 namespace heddle::expression {
 
+/// Collects the nodes of one expression. Each function returns the index of a node, and equal nodes have the
+/// same index.
 class Builder {
   public:
     int input(unsigned index);
@@ -18,8 +20,9 @@ class Builder {
     int position();
     /// An operator over earlier nodes, exactly as written (only a negated constant becomes a constant).
     int apply(Operator op, int a, int b = -1, int c = -1);
-    /// The same, with the identities of algebra: 0 + x, 0 * x, 1 * x, x / 1, select with equal arms,
-    /// constants folded. For derived expressions, where an exact zero stands for "does not depend".
+    /// Adds an operator and simplifies it with the identities of algebra: 0 + x, 0 * x, 1 * x, x / 1, select
+    /// with equal arms, and folding of constants. It serves derived expressions, in which an exact zero means
+    /// "does not depend".
     int simplified(Operator op, int a, int b = -1, int c = -1);
     /// Copies the nodes of another expression; element i of the result is the new place of its node i.
     std::vector<int> copy(const Expression& other);

@@ -12,10 +12,10 @@ namespace heddle::expression {
 /// has derivative 0 at 0.
 Expression gradient(const Expression& expression, unsigned input);
 
-/// The same towards several inputs at once: output i is the gradient of input inputs[i].
+/// Computes the gradients towards several inputs at once: output i is the gradient of input inputs[i].
 Expression gradients(const Expression& expression, const std::vector<unsigned>& inputs);
 
-/// The same expression with inputs renumbered: input i becomes new_index[i].
+/// Renumbers the inputs of an expression: input i becomes new_index[i].
 Expression renumber_inputs(const Expression& expression, const std::vector<unsigned>& new_index);
 
 }  // namespace heddle::expression

@@ -22,6 +22,7 @@
 
 namespace heddle::expression {
 
+/// The operators of a node. Their meaning on floating-point numbers is that of the functions named above.
 enum class Operator : std::uint8_t {
     input,     ///< x<index>
     scalar,    ///< s<index>: a number known at launch
@@ -63,6 +64,7 @@ struct Node {
     double value = 0;
 };
 
+/// A parsed expression: a graph of nodes with one or more outputs.
 struct Expression {
     std::vector<Node> nodes;
     std::vector<int> outputs;  ///< node of y0, y1, ...
@@ -72,6 +74,7 @@ struct Expression {
 
 /// Throws heddle::Error naming the column of the first token that does not fit.
 Expression parse(const std::string& text);
+/// Writes an expression as text that parse() reads back to the same expression.
 std::string to_text(const Expression& expression);
 
 /// One element, in double precision. `element` feeds random() and position.

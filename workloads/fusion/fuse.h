@@ -1,5 +1,5 @@
-// Elementwise ops made one kernel, as a compiler of training steps does (torch.compile with its default
-// settings).
+// Fusion of elementwise ops into single kernels, as a compiler of training steps does it (torch.compile with
+// its default settings).
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,15 @@ namespace heddle::fusion {
 /// Whether fused ops compute with this type: f32, f16 and bf16.
 bool is_fused_float(trace::ElementType type);
 
+/// Limits on the size of a fused op.
 struct FusionLimits {
     std::size_t operands = 12;  ///< inputs and results of a fused op
-    std::size_t nodes = 64;     ///< of its expression: a compiler stops somewhere, for registers
+    std::size_t nodes = 64;     ///< nodes of its expression; a compiler limits them because of registers
 };
 
+/// What a fusion changed.
 struct FusionCount {
-    std::size_t before = 0, after = 0;  ///< ops that take a kernel
+    std::size_t before = 0, after = 0;  ///< number of ops that need a kernel
     std::size_t dropped = 0;            ///< tensors that are no longer written to memory
 };
 

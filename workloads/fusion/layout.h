@@ -28,14 +28,15 @@
 
 namespace heddle::fusion {
 
+/// What a layout assignment changed.
 struct LayoutCount {
     std::size_t images = 0;      ///< tensors that are kept with channels last
-    std::size_t transposes = 0;  ///< copies that were put in
+    std::size_t transposes = 0;  ///< copies that were inserted
 };
 
-/// The same step with channels last inside. Tensors keep their numbers; those that are laid out anew have the
-/// shape [N, space..., C] afterwards, and ops that read or write them the attributes that say so. A step
-/// without channels-first convolutions or poolings comes back as it is.
+/// Returns the same step with channels last inside. Tensors keep their numbers. Tensors with a new layout
+/// have the shape [N, space..., C] afterwards, and ops that read or write them have the corresponding
+/// attributes. A step without channels-first convolutions or poolings is returned unchanged.
 trace::Trace lay_out_images(const trace::Trace& trace, LayoutCount* count = nullptr);
 
 }  // namespace heddle::fusion

@@ -18,12 +18,14 @@ Shape channels_last(Shape shape);
 Shape to_last(std::size_t axes);
 Shape to_first(std::size_t axes);
 
+/// Whether a shape can be that of an image: batch, channels and at least one spatial axis.
 bool is_image(const Shape& shape);
-/// Lies the same both ways: one channel, or one pixel.
+/// Whether both orders of axes are the same in memory: there is only one channel, or one pixel.
 bool lies_both_ways(const Shape& shape);
-/// Ones in front, up to so many axes.
+/// Prepends axes of extent one until the shape has `axes` axes.
 Shape padded(const Shape& shape, std::size_t axes);
 
+/// Whether ops of this kind are convolutions or batch norms, or gradients of these.
 bool is_convolution(trace::OpKind kind);
 bool is_batch_norm(trace::OpKind kind);
 /// Convolutions and poolings, and their gradients.
@@ -58,7 +60,8 @@ class LayoutAssignment {
     bool touches(const trace::Op& op) const;
     /// Can be carried out with channels last, and would not turn more than it leaves in place.
     bool follows(const trace::Op& op) const;
-    /// Of an op that follows a layout: operand `k` is [N, C, space...]; others stay as they are.
+    /// Whether operand `k` of an op that follows a layout is an image [N, C, space...]; other operands are
+    /// not changed.
     bool is_image_operand(const trace::Op& op, bool output, std::size_t k) const;
 
   private:

@@ -1,4 +1,4 @@
-// What a step computes twice, as derivatives do for both summands of a residual sum.
+// Removal of what a step computes twice, as derivatives do for both summands of a residual sum.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace heddle::fusion {
 
-/// The same step without elementwise ops that compute again what another op of the same phase has computed,
-/// of the same operands, and what is still held: readers take that. So nothing is held longer than before,
-/// and what the backward pass computes again of the forward pass, to save memory, is computed again. Tensors
-/// keep their numbers. `dropped`: ops that are gone.
+/// Returns the step without elementwise ops that repeat an op of the same phase on the same operands, while
+/// the first result is still held; readers use that result. Therefore no tensor is held longer than before,
+/// and what the backward pass recomputes from the forward pass to save memory is still recomputed. Tensors
+/// keep their numbers. `dropped` receives the number of removed ops.
 trace::Trace without_repetitions(const trace::Trace& trace, std::size_t* dropped = nullptr);
 
 }  // namespace heddle::fusion

@@ -30,18 +30,20 @@
 
 namespace heddle::fusion {
 
+/// Options of the fusion for a TPU.
 struct XlaOptions : FusionLimits {
     /// The optimizer's ops become epilogues, too; gradients of weights are then never written. Without, they
     /// can be looked at.
     bool updates = true;
 };
 
+/// What the fusion changed, by rule.
 struct XlaCount : FusionCount {
     std::size_t casts = 0, layouts = 0, epilogues = 0;  ///< ops that vanished by these rules
     LayoutCount images;
 };
 
-/// The same step with fewer ops. Tensors keep their numbers.
+/// Returns the same step with fewer ops. Tensors keep their numbers.
 trace::Trace fuse_as_xla(const trace::Trace& trace, const XlaOptions& options = {},
                          XlaCount* count = nullptr);
 

@@ -1,9 +1,9 @@
-// How the numbers of a program change from turn to turn of its loops, and for how many turns whatever they
-// decide is decided alike.
+// How the numbers of a program change from iteration to iteration of its loops, and for how many iterations
+// all decisions that depend on them are the same.
 //
-// Counters rise evenly. What a comparison says of a number that rises evenly changes once on its way, at a
-// turn that follows from where it begins and how fast it rises. So one turn that is evaluated with the steps
-// of its counters tells how many turns to come take the same way through the program.
+// Counters rise evenly. The result of a comparison of an evenly rising number changes at most once, in an
+// iteration that follows from its start and its step. Therefore one iteration that is evaluated with the
+// steps of its counters determines how many further iterations take the same path through the program.
 #pragma once
 
 #include <functional>
@@ -14,25 +14,27 @@
 
 namespace heddle::hlo {
 
+/// The loops that are being evaluated, and how the counters of each change.
 class ComingTurns {
   public:
     using Steps = std::vector<double>;
 
-    /// Looks at the coming turns of one more loop, within those that are looked at already.
+    /// Begins to track one more loop, within those that are tracked already.
     void open();
-    /// Of the innermost loop: this turn and those after it that decide everything as it does; infinite when
-    /// nothing ever changes.
+    /// For the innermost loop: the number of iterations, this one included, in which all decisions are the
+    /// same; infinite when nothing ever changes.
     double alike() const { return alike_.back(); }
     void close() { alike_.pop_back(); }
-    /// Loops that are looked at.
+    /// The number of tracked loops.
     std::size_t depth() const { return alike_.size(); }
 
-    /// The program goes on by whether `holds` is true of a number with these steps.
+    /// Records that the program's path depends on whether `holds` is true of a number with these steps.
     void decide(double number, const Steps& steps, const std::function<bool(double)>& holds);
-    /// The program goes on by the number itself.
+    /// Records that the program's path depends on the number itself.
     void decide(const Value& value);
-    /// What an instruction over numbers adds to its result from turn to turn. Decides where the result itself
-    /// has several ways: comparisons, minima, limits of its type.
+    /// Returns by how much the result of an instruction on numbers changes from iteration to iteration. Where
+    /// the result itself can take several forms (comparisons, minima, limits of its type), it records the
+    /// decision.
     Steps steps_of(const Instruction& at, const std::vector<Value>& operands, const Value& result);
 
   private:
@@ -41,7 +43,7 @@ class ComingTurns {
     std::vector<double> alike_;  // by loop, outermost first
 };
 
-/// Whether the number is another one in some turn.
+/// Returns whether the number differs in some iteration.
 bool changes(const std::vector<double>& steps);
 
 }  // namespace heddle::hlo

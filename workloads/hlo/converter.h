@@ -21,6 +21,7 @@ struct Window {
     Dimensions size, stride, low, high, base_dilation, window_dilation, reversed;
 };
 
+/// Converts one module. An object converts only once.
 class Converter {
   public:
     explicit Converter(const Module& module) : module_(module), writer_(module.name) {}
@@ -69,7 +70,8 @@ class Converter {
     static bool is_collective(const std::string& opcode);
     Value collective(const Instruction& at, Operands& operands);
     static Value context(const Shape& shape);
-    /// Of an operation in two halves: nothing where it is none.
+    /// Converts one half of an operation that consists of a start and a done instruction; returns nothing for
+    /// any other operation.
     std::optional<Value> half(const Instruction& at, Operands& operands, Scope& scope);
 
     // check.cpp: throw an Error at the instruction that does not fit

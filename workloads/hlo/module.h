@@ -11,6 +11,7 @@
 
 namespace heddle::hlo {
 
+/// The shape and element type of a value.
 struct Shape {
     trace::ElementType type = trace::ElementType::f32;
     std::vector<std::int64_t> dimensions;
@@ -20,6 +21,7 @@ struct Shape {
     std::vector<Shape> elements;  ///< of a tuple
 };
 
+/// One instruction of a computation.
 struct Instruction {
     std::string name;
     std::string opcode;                             ///< "dot", "broadcast", "add", ...
@@ -36,33 +38,35 @@ struct Computation {
     std::vector<std::string> results;  ///< the root, or what `return` names
 };
 
+/// A whole program: computations by name.
 struct Module {
     std::string name, file;
     std::map<std::string, Computation> computations;
     std::string entry;
 };
 
-/// Whether the text looks like one of the two.
+/// Returns whether the text looks like one of the two forms.
 bool is_hlo_text(const std::string& text);
 bool is_stablehlo_text(const std::string& text);
 
-/// Throw heddle::Error with file, line and what was expected.
+/// Parse the text. They throw heddle::Error with file, line and what was expected.
 Module parse_hlo(const std::string& text, const std::string& file);
 Module parse_stablehlo(const std::string& text, const std::string& file);
 
-/// Elementwise chains become one op, or the epilogue of the product before them, where nothing else reads
-/// what lies between; broadcasts, transposes, slices and reshapes are ways of reading; loops are unrolled. An
-/// operation that is not understood becomes OpKind::unknown, whose name says why. Throws heddle::Error for a
-/// program that does not fit together.
+/// Converts a program to a Trace. Elementwise chains become one op, or the epilogue of the product before
+/// them, where no other instruction reads the values in between; broadcasts, transposes, slices and reshapes
+/// become views; loops are unrolled. An operation that is not understood becomes OpKind::unknown, whose name
+/// gives the reason. Throws heddle::Error for a program that is not consistent.
 trace::Trace to_trace(const Module& module);
 
-/// Where a value of the program lies: strides and offset in elements of the tensor's storage.
+/// The place of a value of the program: strides and offset in elements of the tensor's storage.
 struct Placed {
     trace::TensorId tensor = 0;
     std::vector<std::int64_t> shape, strides;
     std::int64_t offset = 0;
 };
-/// The same with the arguments and the results of the program, tuples flattened.
+
+/// A converted program with the places of its arguments and results, with tuples flattened.
 struct Program {
     trace::Trace trace;
     std::vector<Placed> arguments, results;

@@ -1,4 +1,4 @@
-// Reading text piece by piece, with errors that name the line.
+// Reading text token by token, with errors that name the line.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 namespace heddle::hlo {
 
+/// A position in a text. The text must outlive it.
 class Cursor {
   public:
     Cursor(const std::string& text, const std::string& file, unsigned line)
@@ -64,7 +65,8 @@ class Cursor {
             fail("a number instead of `" + digits + "`");
         }
     }
-    /// What lies between the bracket here and its partner, brackets of all kinds and strings balanced.
+    /// Returns the text between the bracket here and the matching one; brackets of all kinds and strings are
+    /// balanced.
     std::string balanced() {
         skip_blanks();
         const std::size_t begin = position_;

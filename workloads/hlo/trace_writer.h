@@ -1,7 +1,7 @@
-// Writes the ops of a Trace while a program of XLA is being read.
+// Writes the ops of a Trace while a program of XLA is read.
 //
-// Values of XLA never change, memory does: an update of a part of a tensor is done in place, as XLA does it,
-// unless somebody reads the former contents later; then they are copied first.
+// Values of XLA never change, but memory does: an update of a part of a tensor is done in place, as XLA does
+// it, unless a later op reads the former contents; then they are copied first.
 #pragma once
 
 #include <map>
@@ -13,9 +13,10 @@
 
 namespace heddle::hlo {
 
+/// Collects tensors and ops of one Trace.
 class TraceWriter {
   public:
-    /// What an op is called and which part of the step it is.
+    /// The name of an op and the part of the step to which it belongs.
     struct Label {
         std::string name;
         trace::Phase phase = trace::Phase::forward;
@@ -37,26 +38,27 @@ class TraceWriter {
                   Attributes attributes, const Result& result) {
         return emit(label, kind, inputs, std::move(attributes), {result})[0];
     }
-    /// The same elements one behind the other: itself, or a copy, made once.
+    /// Returns the same elements contiguous in memory: the tensor itself, or a copy that is made once.
     View densely(const Label& label, const View& view);
-    /// The same elements in the same order under another shape: a view of them, or of their dense copy where
-    /// they would have to move. Throws heddle::Error when `to` has another number of elements.
+    /// Returns the same elements in the same order with another shape: a view of them, or of a dense copy
+    /// where a view is not possible. Throws heddle::Error when `to` has another number of elements.
     View reshaped(const Label& label, const View& view, const Dimensions& to);
     /// Writes an elementwise expression (or a fill, without inputs) to `place`, a part of a tensor.
     void write_into(const Label& label, const View& place, const std::string& expression,
                     const std::vector<View>& inputs);
     void fill_into(const Label& label, const View& place, double value, double step = 0);
-    /// The tensor behind `base`, a whole dense tensor, under a new name for what it holds from the next op
-    /// on.
+    /// Returns the tensor behind `base`, a whole dense tensor, under a new name for its contents from the
+    /// next op on.
     View overwritten(const View& base);
-    /// Program results are read at the end.
+    /// Records that the program's results are read at the end.
     void result(const View& view) { read(view); }
 
-    /// The ops from `first` up to `last` are a turn of a loop, and stand for `turns` turns.
+    /// Declares the ops [first, last) to be an iteration of a loop that represents `turns` iterations.
     void hold_turn(std::size_t first, std::size_t last, double turns);
-    /// Whether as many ops behind `a` do the same, but for where their operands begin, as those behind `b`.
+    /// Returns whether equally many ops after `a` and after `b` do the same, except for where their operands
+    /// begin.
     bool are_alike(std::size_t a, std::size_t b, std::size_t count) const;
-    /// Whether a later op writes over these contents.
+    /// Returns whether a later op overwrites these contents.
     bool is_overwritten(const View& view) const { return overwritten_.contains(view.tensor); }
 
     std::size_t ops() const { return trace_.ops.size(); }

@@ -12,6 +12,7 @@ namespace heddle::hlo {
 
 using Dimensions = std::vector<std::int64_t>;
 
+/// Returns the number of elements of a shape; 1 for a scalar.
 std::int64_t count_of(const Dimensions& shape);
 /// Row-major strides.
 Dimensions dense_strides(const Dimensions& shape);
@@ -58,7 +59,7 @@ struct Value {
     Dimensions matrix;
     std::vector<Value> elements;
 
-    /// Of a number: the same number in another shape.
+    /// For a number: returns the same number in another shape.
     Value filling(const Dimensions& to) const;
     static Value of(const View& view);
     static Value of(double number, trace::ElementType type, const Dimensions& shape);

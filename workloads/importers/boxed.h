@@ -1,4 +1,4 @@
-// A value that is seldom there, kept apart: a pointer wide, with the interface of std::optional.
+// A value that is rarely present, stored separately.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 namespace heddle::importers {
 
+/// Holds a value or nothing, like std::optional, and takes only the space of a pointer. Copies are deep.
 template <class T>
 class Boxed {
   public:

@@ -1,5 +1,5 @@
-// Grows a Trace out of a recording: tensors by the place in memory that they name, dependencies by what ops
-// overwrite.
+// Builds a Trace from a recording: tensors follow from the places in memory that operands name, dependencies
+// from what ops overwrite.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ using trace::Op;
 using trace::OpKind;
 using trace::TensorId;
 
-/// One recorded kernel with its name taken apart.
+/// One recorded kernel with its parsed name.
 struct Launch {
     const Recording& recording;
     const Call& kernel;  ///< or, where no kernels were recorded, the call that stands for them
@@ -43,13 +43,14 @@ struct NotUnderstood {
     std::string reason;
 };
 
-/// `pointer`, or NotUnderstood.
+/// Returns `pointer`, or throws NotUnderstood when it is null.
 template <class T>
 const T& need(const T* pointer, const std::string& what) {
     if (pointer == nullptr) throw NotUnderstood{"no " + what + " was recorded"};
     return *pointer;
 }
 
+/// Builds the trace of one recording. The recording must outlive it.
 class Builder {
   public:
     explicit Builder(const Recording& recording) : recording_(recording) {}
@@ -67,7 +68,7 @@ class Builder {
     void add_unknown(const Launch& launch, const std::string& reason);
     /// The last op that was added with this call as its subject, if any.
     std::optional<trace::OpId> last_op_of(const Call& subject) const;
-    /// Of k, in a product whose grid was recorded; 0: not known.
+    /// The number of slices of k of a product whose grid was recorded; 0: not known.
     std::int64_t slices_of(trace::OpId op) const { return trace_.ops[op].get(keys::any.slices); }
     /// Adds another kernel's time to an op.
     void join_kernel(trace::OpId op, const Call& kernel);
@@ -75,8 +76,8 @@ class Builder {
     bool has_op(const Call& kernel) const { return op_of_call_.contains(kernel.position); }
     const Op& op(trace::OpId id) const { return trace_.ops[id]; }
 
-    /// What a kernel of `call` has made of a tensor for the call's other kernels: the same in another layout,
-    /// or parts that are yet to be added up.
+    /// Results that one kernel of `call` makes for the call's other kernels: the same tensor in another
+    /// layout, or partial sums.
     void remember(const Call& call, const RecordedTensor& tensor, RecordedTensor made);
     const RecordedTensor* remembered(const Call& call, const RecordedTensor& tensor) const;
 
@@ -118,7 +119,7 @@ class Builder {
     std::vector<trace::OpId> wrote_unrecorded_;
 };
 
-/// A number as an expression reads it back.
+/// Formats a number so that an expression reads it back.
 std::string number_text(double value);
 /// Notes in attribute "assumed" what the recording did not say.
 void assume(Op& op, const std::string& what);

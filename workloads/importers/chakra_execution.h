@@ -9,7 +9,7 @@
 
 namespace heddle::importers {
 
-/// import_recording() of a graph in Chakra's form; kernels are nodes with is_cpu_op == false.
+/// Does import_recording() for a graph in Chakra's form; kernels are nodes with is_cpu_op == false.
 trace::Trace import_chakra_execution(const trace::ChakraGraph& graph, const std::string& name = "recording");
 
 }  // namespace heddle::importers

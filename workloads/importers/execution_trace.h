@@ -9,13 +9,13 @@
 
 namespace heddle::importers {
 
-/// Schemas 1.0.1 (flat nodes), 1.0.2 to 1.0.4 and 1.1.0 on ("-chakra" and without: operands and attributes in
-/// lists; strides from 1.1.1 on; collectives with their sizes from 1.1.0 on). Throws heddle::Error naming the
-/// node when a node lacks what every schema has, when two nodes have the same number, or when callers form a
-/// circle.
+/// Reads an execution trace of schema 1.0.1 (flat nodes), 1.0.2 to 1.0.4, or 1.1.0 and later ("-chakra" and
+/// without: operands and attributes in lists; strides from 1.1.1 on; collectives with their sizes from 1.1.0
+/// on). Throws heddle::Error that names the node when a node lacks members that every schema has, when two
+/// nodes have the same number, or when callers form a circle.
 Recording read_execution_trace(std::istream& text, const std::string& file);
 
-/// The same file as operands for a recording of Kineto of the same run.
+/// Reads the same file as operands for a Kineto recording of the same run.
 RecordedOperands read_operands(std::istream& text, const std::string& file);
 
 }  // namespace heddle::importers

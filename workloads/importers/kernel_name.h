@@ -1,4 +1,4 @@
-// What the name of a GPU kernel says: function, template arguments, numbers hidden in it.
+// The information in the name of a GPU kernel: function, template arguments, and numbers.
 #pragma once
 
 #include <cstdint>
@@ -21,29 +21,30 @@ struct KernelName {
     std::optional<bool> boolean(std::size_t index) const;
 };
 
+/// Parses a demangled or mangled kernel name; parts that are not recognised stay empty.
 KernelName parse_kernel_name(const std::string& name);
 
-/// A template argument such as "768u" or "64"; nothing when it is no integer.
+/// Reads a template argument such as "768u" or "64"; nothing when it is not an integer.
 std::optional<std::int64_t> integer_argument(const std::string& text);
 
-/// The tile of a matrix kernel: "tilesize128x128x64", "128x128_32x5", "_128x64x32_", or CUTLASS's first
-/// GemmShape in a mangled name (also one that cannot be demangled): rows, columns, depth;
-/// empty when the name has none. cuBLAS counts columns of the column-major result first.
+/// Returns the tile of a matrix kernel (rows, columns, depth) from "tilesize128x128x64", "128x128_32x5",
+/// "_128x64x32_", or CUTLASS's first GemmShape in a mangled name (also one that cannot be demangled); empty
+/// when the name has none. cuBLAS counts the columns of the column-major result first.
 std::vector<std::int64_t> tile_of(const std::string& name);
 
-/// Tiles that such a kernel keeps in shared memory: "..._stage4_...", "128x128_32x4"; 0 when the name does
-/// not tell.
+/// Returns the number of tiles that such a kernel keeps in shared memory: "..._stage4_...", "128x128_32x4"; 0
+/// when the name does not contain it.
 std::int64_t stages_of(const std::string& name);
 
-/// Elements that CUTLASS's kernels copy at a time, of all operands alike ("..._tn_align4"); 0: not in the
-/// name.
+/// Returns how many elements CUTLASS's kernels copy at a time, for all operands ("..._tn_align4"); 0 when the
+/// name does not contain it.
 std::int64_t alignment_of(const std::string& name);
 
-/// Warpgroups that multiply a tile of such a kernel together: "..._warpgroupsize1x1x1_..."; 0 when the name
-/// does not tell.
+/// Returns how many warpgroups multiply a tile of such a kernel together: "..._warpgroupsize1x1x1_..."; 0
+/// when the name does not contain it.
 std::int64_t warpgroups_of(const std::string& name);
 
-/// Template arguments at the top level of "name<a, b<c, d>>" found after `name` anywhere in `text`.
+/// Returns the template arguments at the top level of "name<a, b<c, d>>" where `name` occurs in `text`.
 std::vector<std::string> template_arguments(const std::string& text, const std::string& name);
 
 }  // namespace heddle::importers

@@ -1,4 +1,4 @@
-// Operands as Kineto records them: shapes and types of inputs, seldom numbers, never results or addresses.
+// Operands as Kineto records them: shapes and types of inputs, rarely numbers, never results or addresses.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@ namespace heddle::importers {
 /// Throws heddle::Error when there can be no tensor of that size.
 std::vector<Argument> kineto_inputs(const trace::JsonView& arguments);
 
-/// A dense tensor, row-major, without a place in memory yet. An impossible shape has no strides.
+/// Makes a dense row-major tensor without a place in memory. An impossible shape gets no strides.
 RecordedTensor tensor_like(ElementType type, Shape shape);
 
 /// Gives every tensor a place in memory, and every call whose schema is known its results. Operands of one
@@ -21,8 +21,8 @@ RecordedTensor tensor_like(ElementType type, Shape shape);
 /// type; else memory of their own.
 void infer_results(Recording& recording);
 
-/// Shapes and types of the results of a call, by its schema; empty when they do not follow, or are
-/// impossible.
+/// Returns the shapes and types of a call's results by its schema; empty when they do not follow from the
+/// operands or are impossible.
 std::vector<RecordedTensor> results_of(const Call& call);
 
 }  // namespace heddle::importers

@@ -1,4 +1,4 @@
-// Names that a recording says millions of times, kept once each.
+// Names that a recording repeats millions of times, each stored once.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace heddle::importers {
 
-/// A text of a pool (Names), which must outlive it; read as a std::string is.
+/// A text in a pool (Names), which must outlive it; it can be used like a std::string.
 class Name {
   public:
     Name() : text_(&nothing()) {}
@@ -38,7 +38,7 @@ class Name {
     const std::string* text_;
 };
 
-/// Keeps every text once. Moving it leaves its names valid.
+/// Stores every text once. Names stay valid when the pool is moved.
 class Names {
   public:
     Name of(std::string_view text) {

@@ -1,4 +1,4 @@
-// Any trace that Heddle can read, whoever wrote it.
+// Opens any trace that Heddle can read.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace heddle::importers {
 
-/// A Trace of our own (.json, .et), a program of XLA, or a recorded PyTorch execution: Chakra (.et or JSON),
-/// Kineto, an execution trace, or "kineto.json+execution.json", both of one run. Plain, gzip or the only
-/// member of a .tar.gz ("archive.tar.gz:member" names one of several); recognised by content. `device`: is
-/// given the device of the recording, where the file has it.
+/// Reads a Trace of Heddle's own (.json, .et), a program of XLA, or a recorded PyTorch execution: Chakra (.et
+/// or JSON), Kineto, an execution trace, or "kineto.json+execution.json", both of one run. Files may be
+/// plain, gzip, or the only member of a .tar.gz ("archive.tar.gz:member" names one of several), and are
+/// recognised by content. `device` receives the device of the recording, where the file contains it.
 trace::Trace open_trace(const std::string& path, trace::RecordedDevice* device = nullptr);
 
 }  // namespace heddle::importers

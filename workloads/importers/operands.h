@@ -1,4 +1,4 @@
-// Operands of calls of PyTorch, as the families of operations (operations.h) ask for them.
+// Access to the operands of PyTorch's calls for the families of operations (operations.h).
 #pragma once
 
 #include <string>
@@ -12,22 +12,23 @@ namespace heddle::importers {
 using Operation = void (*)(Builder&, const Launch&, const Call&);
 using OperationTable = std::unordered_map<std::string, Operation>;
 
-/// A number among the operands, or `fallback`. Axes count from the front; none recorded: all of them.
+/// Returns a number among the operands, or `fallback`. Axes are counted from the front; when none were
+/// recorded, all axes are meant.
 double number_operand(const Call& call, std::size_t index, double fallback);
-/// The same of a whole number; throws NotUnderstood when another one was recorded.
+/// Does the same for a whole number; throws NotUnderstood when another one was recorded.
 std::int64_t integer_operand(const Call& call, std::size_t index, std::int64_t fallback);
 std::vector<std::int64_t> axes_operand(const Call& call, std::size_t index, std::size_t rank);
 
-/// The tensor at `index`; throws NotUnderstood when there is none on the device.
+/// Returns the tensor at `index`; throws NotUnderstood when there is none on the device.
 const RecordedTensor& operand(const Call& call, std::size_t index, const char* what);
-/// Result `index` of the call, or one that nobody recorded.
+/// Returns result `index` of the call, or a new tensor when no result was recorded.
 RecordedTensor result_or(Builder& builder, const Call& call, std::size_t index, ElementType type,
                          const Shape& shape);
 /// Adds the bytes of a tensor to those of others; throws NotUnderstood when they are more than there can be.
 void add_bytes(std::int64_t& sum, const RecordedTensor& tensor);
-/// The same memory, dense, in another shape.
+/// Returns the same memory as a dense tensor of another shape.
 RecordedTensor seen_as(RecordedTensor tensor, Shape shape);
-/// Rows of `columns` elements; strided tensors keep their axes.
+/// Returns the tensor as rows of `columns` elements; strided tensors keep their axes.
 RecordedTensor as_rows(const RecordedTensor& tensor, std::int64_t columns);
 
 }  // namespace heddle::importers

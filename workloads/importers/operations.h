@@ -1,24 +1,25 @@
-// Ops of PyTorch by their schema: what a call computes, whichever kernels carry it out. Used where no kernels
-// were recorded, and where kernels are not known by name: all kernels of a call then count as one op.
+// Ops of PyTorch by their schema: what a call computes, independently of the kernels that execute it. They
+// are used where no kernels were recorded, and where kernels are not known by name; then all kernels of a
+// call count as one op.
 #pragma once
 
 #include "workloads/importers/operands.h"
 
 namespace heddle::importers {
 
-/// Whether ops of this (plain) name can be understood from their operands.
+/// Returns whether ops of this (plain) name can be understood from their operands.
 bool is_operation(const std::string& name);
-/// Whether a call is only a frame around others that do the work (linear, matmul), so that those are looked
-/// at first.
+/// Returns whether a call only encloses others that do the work (linear, matmul), so that those are examined
+/// first.
 bool is_frame(const std::string& name);
-/// Views, allocations, questions, and frames that hand on their operand where they call nothing: they do no
-/// work on the device themselves.
+/// Returns whether a call does no work on the device itself: views, allocations, queries, and calls that
+/// return their operand when they call nothing.
 bool does_nothing(const std::string& name);
-/// Those that make memory, as ops that fill it themselves do.
+/// Returns whether a call allocates memory, as ops do that then fill it themselves.
 bool allocates(const std::string& name);
 /// Whether a rule for `name` takes it for one that sets or moves values and computes none.
 bool only_moves(const std::string& name);
-/// Whether `name` maps elements to elements (broadcasting), and its results have the type boolean.
+/// Returns whether `name` maps elements to elements (with broadcasting) and its results are boolean.
 bool is_pointwise_operation(const std::string& name);
 bool makes_booleans(const std::string& name);
 bool is_window_operation(const std::string& name);
@@ -29,7 +30,8 @@ bool is_movement(const std::string& name);
 /// other kernels. Throws NotUnderstood when operands are missing.
 void add_operation(Builder& builder, const Launch& launch, const Call& call);
 
-/// Families, in files of their own; false when the call is of another one.
+/// The families of operations, each in its own file; they return false when the call belongs to another
+/// family.
 bool pointwise_operation(Builder& builder, const Launch& launch, const Call& call);
 bool list_operation(Builder& builder, const Launch& launch, const Call& call);
 bool window_operation(Builder& builder, const Launch& launch, const Call& call);

@@ -1,4 +1,4 @@
-// Numbers of recordings in JSON that become sizes, counts and times.
+// Numbers in JSON recordings that become sizes, counts and times.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace heddle::importers {
 
-/// A number that the gate admits. Nothing recorded: `fallback`, which may also stand there itself. Nothing
-/// where there is something else; NaN and infinities count as such.
+/// Returns a number that the gate admits. When nothing was recorded, returns `fallback`, which a file may
+/// also contain. Returns nothing for any other value, including NaN and infinities.
 std::optional<double> admitted_number(const trace::JsonView& value, const Gate& gate, double fallback);
-/// The same of a whole number; digits may also stand there as text.
+/// Does the same for a whole number, whose digits may also be given as text.
 std::optional<std::int64_t> admitted_count(const trace::JsonView& value, const Gate& gate,
                                            std::int64_t fallback);
 [[noreturn]] void refuse(const trace::JsonView& value, const Gate& gate, const SourceLocation& where);
 
-/// The same; where there is something else, heddle::Error says so. `place()` says where: it is asked only
-/// then.
+/// Does the same, but throws heddle::Error for any other value. `place()` returns its location and is called
+/// only then.
 template <class Place>
 double recorded_number(const trace::JsonView& value, const Gate& gate, double fallback, const Place& place) {
     const auto number = admitted_number(value, gate, fallback);

@@ -41,6 +41,7 @@ struct RecordedTensor {
     }
 };
 
+/// One operand of a recorded call: a tensor, a list of tensors, or a literal.
 struct Argument {
     Boxed<RecordedTensor> tensor;
     std::vector<RecordedTensor> tensors;  ///< of a list of tensors
@@ -80,6 +81,7 @@ struct Call {
     const Literal* literal(std::size_t index) const;
 };
 
+/// A recording, which readers fill and finish() completes.
 class Recording {
   public:
     Recording() = default;
@@ -88,37 +90,37 @@ class Recording {
     /// A graph in Chakra's form. Operands that do not parse are a heddle::Error naming the node.
     explicit Recording(const trace::ChakraGraph& graph);
 
-    /// What calls are named by.
+    /// The pool of the calls' names.
     Names& names() { return names_; }
     /// Appends a call; calls come in order. After the last one, finish() ties them together; two calls with
     /// one number are a heddle::Error.
     void add(Call call);
     void add(const trace::ChakraNode& node);
     void finish();
-    /// Whether anything says how long kernels took.
+    /// Returns whether the recording contains kernel times.
     bool has_kernels() const { return !kernels_.empty(); }
-    /// Throws heddle::Error when calls call each other in a circle.
+    /// Throws heddle::Error when calls form a circle of callers.
     void check_callers() const;
-    /// Of a run on a host alone: takes all its tensors as if they were on the device.
+    /// For a run without a GPU: treats all its tensors as if they were on the device.
     void place_on_device();
     trace::RecordedDevice device;
 
     const std::deque<Call>& calls() const { return calls_; }
     const Call& call(std::size_t position) const { return calls_[position]; }
-    /// Positions of kernels and memory copies, in order.
+    /// The positions of kernels and memory copies, in order.
     const std::vector<std::size_t>& kernels() const { return kernels_; }
     const Call* find(std::uint64_t id) const;
-    /// Positions of the calls that a call made, in order.
+    /// The positions of the calls that a call made, in order.
     std::span<const std::uint32_t> children(const Call& call) const;
-    /// Ids of the calls that a call waited for, where recorded.
+    /// The ids of the calls for which a call waited, where they were recorded.
     std::span<const std::uint64_t> data_dependencies(const Call& call) const;
     Call& call(std::size_t position) { return calls_[position]; }
     const Call* parent(const Call& call) const { return call.parent ? &calls_[*call.parent] : nullptr; }
-    /// From the nearest enclosing call outward; at most a few dozen.
+    /// The enclosing calls, the nearest first; at most a few dozen.
     std::vector<const Call*> enclosing(const Call& call) const;
     /// The first enclosing call with one of these names, or nullptr.
     const Call* enclosing(const Call& call, const std::vector<std::string>& names) const;
-    /// Calls inside `scope` (at any depth) that come before `before`.
+    /// Returns the calls inside `scope` (at any depth) that come before `before`.
     std::vector<const Call*> inside(const Call& scope, const Call& before) const;
     /// The forward call that an autograd node differentiates: the same sequence number, not a "...Backward"
     /// itself.
@@ -149,18 +151,18 @@ class Recording {
     std::unordered_map<std::uint64_t, KnownStrides> strides_;
 };
 
-/// A tensor [id, storage, offset, elements, bytes per element, device] of PyTorch; nothing when the value is
-/// not one, or of a type that is not known. `type` is PyTorch's name of the element type. Throws
-/// heddle::Error when there can be no tensor of that size.
+/// Reads PyTorch's form of a tensor, [id, storage, offset, elements, bytes per element, device]; nothing when
+/// the value is not one, or has an unknown type. `type` is PyTorch's name of the element type. Throws
+/// heddle::Error when a tensor of that size is impossible.
 std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* shape, const std::string& type);
 /// Operands as PyTorch lists them: values, shapes and types, one for each.
 std::vector<Argument> arguments_of(Literal values, const Literal& shapes, const Literal& types);
 std::optional<ElementType> torch_element_type(const std::string& name);
-/// Gives a tensor the strides that were recorded, one for each axis; others count as not recorded. Throws
-/// heddle::Error when no memory holds a tensor with such strides.
+/// Gives a tensor the strides that were recorded, one for each axis; any other number of strides counts as
+/// not recorded. Throws heddle::Error when a tensor with such strides cannot exist.
 void take_strides(RecordedTensor& tensor, const Shape& strides);
 
-/// "aten::add_(0)" -> "add"
+/// Returns the plain name of an op: "add" for "aten::add_(0)".
 std::string plain_name(const std::string& name);
 
 }  // namespace heddle::importers

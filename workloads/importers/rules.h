@@ -28,19 +28,21 @@ void torch_product(Builder& builder, Op& op, const Call& call);  ///< mm, addmm,
 void describe_product(Op& op, const KernelName& name);           ///< m, n, tile and layout
 void describe_access(Op& op, const KernelName& name);            ///< how a pointwise kernel walks over memory
 void fill_operation(Builder& builder, const Launch& launch);     ///< fill_, zero_, full
+/// Adds the op of a kernel that fills a tensor with consecutive numbers.
 void arange_operation(Builder& builder, const Launch& launch);
 void dropout_operation(Builder& builder, const Launch& launch);
 void lookup_operation(Builder& builder, const Launch& launch);  ///< embedding, index, gather, scatter
-/// The call that convolves around a kernel, forward or backward; nullptr when there is none.
+/// Returns the convolution call, forward or backward, that encloses a kernel; nullptr when there is none.
 const Call* convolving_call(const Launch& launch);
 /// cuDNN's changes of layout around its products (nchwToNhwc, nhwcToNchw), products of convolutions whose
 /// window is one position (GEMM kernels on each picture), and the sums that follow them.
 bool convolution_step_rule(Builder& builder, const Launch& launch);
 bool forward_convolution(Builder& builder, const Launch& launch);
+/// The operand towards which a convolution's gradient is computed.
 enum class ConvolutionGradient : std::uint8_t { data, weight };
 void backward_convolution(Builder& builder, const Launch& launch, const Call& call,
                           ConvolutionGradient gradient);
-/// What a kernel's name says; nothing when it is silent.
+/// Returns the gradient that a kernel's name states; nothing when it states none.
 std::optional<ConvolutionGradient> named_gradient(const KernelName& name);
 void max_pooling(Builder& builder, const Launch& launch, bool backward);
 

@@ -13,6 +13,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the FlashAttention-2 kernels.
 struct AttentionSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::bf16;  ///< f16 or bf16
@@ -69,7 +70,7 @@ Extent3 attention_grad_grid(const AttentionGradSpec& spec, std::uint32_t keys, s
 /// dq = scale * dq_accumulator, rounded. Parameters: dq, dq_accumulator (pointers); queries (u32); dq_row,
 /// dq_head (u32); dq_batch (u64); scale (f32).
 GeneratedKernel generate_attention_finish_dq(const AttentionGradSpec& spec);
-/// Of attention_delta and attention_finish_dq.
+/// Parameters of attention_delta and attention_finish_dq.
 Extent3 attention_rows_grid(const AttentionGradSpec& spec, std::uint32_t queries, std::uint32_t batch,
                             std::uint32_t heads);
 

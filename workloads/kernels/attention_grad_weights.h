@@ -15,6 +15,7 @@ using PerQuery = std::vector<std::vector<Reg>>;
 /// Fragments of A: [16 keys][16 queries][4].
 using PackedWeights = std::vector<std::vector<std::vector<Reg>>>;
 
+/// Emits that part of a gradient kernel.
 class AttentionGradWeights {
   public:
     struct Spec {

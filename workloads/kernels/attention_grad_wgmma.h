@@ -17,6 +17,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the gradient kernels for Hopper.
 struct AttentionGradWgmmaSpec {
     unsigned compute_capability = 90;
     ElementType type = ElementType::bf16;  ///< f16 or bf16
@@ -39,6 +40,7 @@ GeneratedKernel generate_attention_grad_wgmma(const AttentionGradWgmmaSpec& spec
 /// (f32).
 GeneratedKernel generate_attention_grad_wgmma_finish(const AttentionGradWgmmaSpec& spec);
 
+/// Sizes and operands of one gradient.
 struct AttentionGradProblem {
     std::uint32_t batch = 1, heads = 1, kv_heads = 1, queries = 0, keys = 0;
     float scale = 1;
@@ -50,15 +52,18 @@ struct AttentionGradProblem {
     double dropout = 0;
     std::uint64_t stream = 0;
 };
+
 /// Rows of the workspaces: queries are rounded up to whole blocks.
 std::uint64_t attention_grad_wgmma_rows(const AttentionGradWgmmaSpec& spec,
                                         const AttentionGradProblem& problem);
 
+/// One of the kernels with its grid and arguments.
 struct AttentionGradLaunch {
     GeneratedKernel kernel;
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument> arguments;
 };
+
 /// In the order in which they run.
 std::vector<AttentionGradLaunch> attention_grad_wgmma_launches(const AttentionGradWgmmaSpec& spec,
                                                                const AttentionGradProblem& problem);

@@ -33,7 +33,7 @@ class AttentionDropout {
     bool narrow_;
     Reg key_, threshold_, scale_, threshold_pair_;
 };
-/// Whether all elements of the generator for so many weights are below 2^32.
+/// Returns whether all elements of the generator for this many weights are below 2^32.
 bool narrow_dropout(std::uint64_t rows, std::uint64_t keys);
 /// Throws heddle::Error for a probability outside of [0, 1).
 void add_dropout_arguments(std::vector<KernelArgument>& arguments, double probability, std::uint64_t stream);

@@ -14,6 +14,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the forward kernel for Hopper.
 struct AttentionWgmmaSpec {
     unsigned compute_capability = 90;
     ElementType type = ElementType::bf16;  ///< f16 or bf16
@@ -39,11 +40,14 @@ struct AttentionWgmmaSpec {
 constexpr unsigned kAttentionWgmmaQueries = 128;  ///< of a tile
 constexpr unsigned kAttentionPage = 64;           ///< tokens
 
-/// Where an operand lies: elements, all strides multiples of 8; base addresses multiples of 16 bytes.
+/// The place of an operand, in elements. All strides are multiples of 8, and base addresses are multiples of
+/// 16 bytes.
 struct AttentionOperand {
     KernelArgument memory;  ///< a pointer_argument(); its name does not matter
     std::uint64_t row = 0, head = 0, batch = 0;
 };
+
+/// Sizes and operands of one attention.
 struct AttentionProblem {
     std::uint32_t batch = 1, heads = 1, kv_heads = 1, queries = 0, keys = 0;
     float scale = 1;
@@ -58,9 +62,10 @@ struct AttentionProblem {
     std::uint32_t pages_per_entry = 0, pages = 0;
 };
 
-/// Throws heddle::Error for what it cannot do.
+/// Writes the kernel. Throws heddle::Error for unsupported parameters.
 GeneratedKernel generate_attention_wgmma(const AttentionWgmmaSpec& spec);
 
+/// The grid and the arguments of a launch.
 struct AttentionWgmmaLaunch {
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument> arguments;
@@ -68,7 +73,7 @@ struct AttentionWgmmaLaunch {
 AttentionWgmmaLaunch attention_wgmma_launch(const AttentionWgmmaSpec& spec, const AttentionProblem& problem,
                                             unsigned sm_count);
 
-/// What TensorRT-LLM would choose: 256 keys per step for heads of 64, 128 for heads of 128; no turns, as with
+/// Returns TensorRT-LLM's choice: 256 keys per step for heads of 64, 128 for heads of 128; no turns, as with
 /// all its kernels that accumulate in f32 (fmha_v2's setup.py, enable_mutex); longest first when all keys and
 /// values, counted for each query head, fit in L2 (fused_multihead_attention_v2.cpp).
 AttentionWgmmaSpec attention_wgmma_choice(ElementType type, unsigned head_dim, bool causal,

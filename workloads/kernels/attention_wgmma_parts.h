@@ -21,9 +21,10 @@ inline constexpr unsigned kWarpgroupThreads = 128, kWarpgroupRows = 64;
 inline constexpr unsigned kAttentionConsumers = 2;
 inline constexpr unsigned kAttentionThreads = kWarpgroupThreads * (kAttentionConsumers + 1);
 
-/// Throws heddle::Error: kernels for another type or head dimension are not there.
+/// Throws heddle::Error for another type or head dimension than those of the kernels.
 void check_attention_wgmma(ElementType type, unsigned head_dim, const SourceLocation& where);
 
+/// Emits these parts into a kernel. The writer must outlive the object.
 class AttentionWgmmaParts {
   public:
     AttentionWgmmaParts(PtxWriter& w, ElementType type) : w_(w), type_(type) {}

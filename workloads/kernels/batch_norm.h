@@ -42,6 +42,7 @@ GeneratedKernel generate_batch_norm(const BatchNormSpec& spec);
 BatchNormSpec choose_batch_norm(unsigned compute_capability, const BatchNormShape& shape,
                                 bool aligned = true);
 
+/// Appends the arguments of a batch-norm kernel in the order of its parameters.
 void add_batch_norm_arguments(std::vector<KernelArgument>& arguments, const BatchNormSpec& spec,
                               const BatchNormShape& shape);
 

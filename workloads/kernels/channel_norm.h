@@ -23,9 +23,9 @@ struct ChannelStatisticsSpec {
 };
 GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec);
 
-/// Of each set: sum of dy, and sum of dy * (x - mean) * rstd; the statistics of set s are number s /
-/// statistics_share. Parameters: sum, dot (f32), dy, x, mean, rstd (pointers); elements, run_length, inner,
-/// run_stride, outer_stride, inner_stride as above; statistics_share (u32).
+/// For each set, the sum of dy and the sum of dy * (x - mean) * rstd; the statistics of set s are
+/// number s / statistics_share. Parameters: sum, dot (f32), dy, x, mean, rstd (pointers); elements,
+/// run_length, inner, run_stride, outer_stride, inner_stride as above; statistics_share (u32).
 struct ChannelGradSumsSpec {
     unsigned compute_capability = 80;
     ElementType x = ElementType::f32, dy = ElementType::f32;

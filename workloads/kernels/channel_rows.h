@@ -10,6 +10,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the two kernels.
 struct ChannelRowsSpec {
     unsigned compute_capability = 80;
     ElementType x = ElementType::f32, dy = ElementType::f32;
@@ -18,6 +19,7 @@ struct ChannelRowsSpec {
     unsigned lanes = 32;        ///< side by side along the columns, a power of two up to 32
     unsigned threads = 256;
 };
+
 /// Statistics. Parameters: mean, squares (f32 [splits, columns]: of the rows of a CTA, the mean and the sum
 /// of squared differences from it, by Welford's method), x (pointers); rows, columns, rows_per_cta (u32).
 /// Gradient. Parameters: sum, dot (f32 [splits, columns]: of dy, and of dy * (x - mean) * rstd), dy, x,
@@ -25,18 +27,19 @@ struct ChannelRowsSpec {
 GeneratedKernel generate_channel_rows(const ChannelRowsSpec& spec);
 Extent3 channel_rows_grid(const ChannelRowsSpec& spec, std::uint32_t columns, std::uint32_t splits);
 
-/// The widest accesses and the lanes for `columns` columns.
+/// Returns the widest accesses and the lanes for `columns` columns.
 ChannelRowsSpec choose_channel_rows(unsigned compute_capability, ElementType x, ElementType dy, bool gradient,
                                     std::uint32_t columns);
-/// Rows of a CTA, for one wave of full SMs; at least 16 of each thread.
+/// Returns the rows of a CTA for one wave of full SMs; each thread has at least 16.
 std::uint32_t channel_rows_per_cta(const ChannelRowsSpec& spec, std::uint32_t rows, std::uint32_t columns,
                                    unsigned sm_count);
 
-/// The statistics of all rows from those of the CTAs.
+/// Parameters of the kernel that computes the statistics of all rows from those of the CTAs.
 struct ChannelMergeSpec {
     unsigned compute_capability = 80;
     bool running = false;
 };
+
 /// Parameters: mean, rstd, with running statistics also running_mean, running_variance, new_mean,
 /// new_variance, then means, squares (f32 [splits, columns]); rows, columns, rows_per_cta, splits (u32);
 /// epsilon, momentum, unbias (f32) as of generate_channel_statistics().

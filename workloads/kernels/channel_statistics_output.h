@@ -8,6 +8,7 @@
 
 namespace heddle::kernels {
 
+/// Emits the code that writes these statistics.
 class ChannelStatisticsOutput {
   public:
     /// Declares the pointers mean and rstd, with `running` also running_mean, running_variance, new_mean and
@@ -18,9 +19,10 @@ class ChannelStatisticsOutput {
     struct Deviation {
         Reg variance, rstd;  ///< rstd: 1 / standard deviation
     };
-    /// Of all elements of a channel.
+    /// Reduces over all elements of a channel.
     Deviation deviation(const Welford& all);
-    /// Of a channel (b32). The running variance is that of a sample: times unbias.
+    /// Stores the statistics of a channel (b32). The running variance is that of a sample, so it is
+    /// multiplied by unbias.
     void store(const Reg& mean, const Deviation& deviation, const Reg& channel);
     void store(const Welford& all, const Reg& channel) { store(all.mean, deviation(all), channel); }
 

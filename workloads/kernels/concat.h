@@ -21,7 +21,7 @@ struct ConcatSpec {
     unsigned axis = 0;        ///< counted from the innermost
 };
 GeneratedKernel generate_concat(const ConcatSpec& spec);
-/// A thread for every 16 bytes of the largest operand, at most 32 CTAs per SM.
+/// Returns the grid: a thread for every 16 bytes of the largest operand, at most 32 CTAs per SM.
 Extent3 concat_grid(const ConcatSpec& spec, std::uint64_t most_elements, unsigned sm_count);
 
 }  // namespace heddle::kernels

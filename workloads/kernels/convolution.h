@@ -22,8 +22,10 @@
 
 namespace heddle::kernels {
 
+/// The product that a convolution kernel computes.
 enum class ConvolutionPass : std::uint8_t { forward, data_grad, weight_grad };
 
+/// The sizes of a convolution; lists have one entry for each spatial axis.
 struct ConvolutionGeometry {
     std::uint32_t batch = 1, channels = 1, filters = 1, groups = 1;
     std::vector<std::uint32_t> input, window, output, strides, dilation;
@@ -36,6 +38,7 @@ struct ConvolutionGeometry {
     std::uint32_t outputs() const;
 };
 
+/// Parameters of a convolution kernel.
 struct ConvolutionSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::bf16;  ///< of both operands
@@ -69,7 +72,7 @@ struct ConvolutionSpec {
     bool split_k = false;
 };
 
-/// Of one group.
+/// The sizes of the matrix product of one group.
 struct ConvolutionGemm {
     std::uint32_t m = 0, n = 0, k = 0;
 };
@@ -78,10 +81,12 @@ ConvolutionGemm gemm_of(ConvolutionPass pass, const ConvolutionGeometry& geometr
 /// Throws heddle::Error for what it cannot do. Pointers a, b, d, bias: x, w, y; dy, w, dx; dy, x, dw.
 GeneratedKernel generate_convolution(const ConvolutionSpec& spec);
 
+/// The grid and the scalar arguments of a launch.
 struct ConvolutionLaunch {
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument> scalars;
 };
+
 /// `k_per_slice`: a multiple of convolution_tile_k(); 0: all of k. Throws heddle::Error for tensors of 2^31
 /// elements or more.
 ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const ConvolutionGeometry& geometry,
@@ -90,8 +95,8 @@ unsigned convolution_tile_k(ElementType type, bool tf32 = false);
 unsigned convolution_tile_k(const ConvolutionSpec& spec);
 std::uint32_t convolution_shared_bytes(const ConvolutionSpec& spec);  ///< with 3 stages and more
 
-/// A kernel that fits: the widest accesses, tiles of 64 where 128 would leave SMs idle, and slices of k where
-/// there are too few tiles (weight gradients).
+/// A kernel that fits a convolution: the widest accesses that are possible, tiles of 64 where 128 would leave
+/// SMs idle, and slices of k where there are too few tiles (weight gradients).
 struct ConvolutionChoice {
     ConvolutionSpec spec;
     std::uint32_t k_per_slice = 0, slices = 1;
@@ -107,7 +112,7 @@ void take_library_tile(ConvolutionChoice& choice, const ConvolutionGeometry& geo
                        const std::vector<std::int64_t>& tile, std::int64_t stages, std::int64_t slices,
                        std::uint32_t shared_bytes);
 
-/// The order in which a kernel (and split_k_reduce after it) adds each element's products.
+/// Returns the order in which a kernel (and split_k_reduce after it) adds each element's products.
 numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per_slice = 0);
 
 }  // namespace heddle::kernels

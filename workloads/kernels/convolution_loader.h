@@ -29,8 +29,8 @@ class ConvolutionLoader {
         unsigned padding;
         std::uint32_t shared_offset;
         bool swizzled;
-        /// Of 16-bit elements that do not follow one another in k: blocks of 64 with a line for each k, as
-        /// wgmma reads them.
+        /// For 16-bit elements that are not contiguous in k: blocks of 64 with a line for each k, as wgmma
+        /// reads them.
         bool blocked = false;
     };
     using Decode = std::function<ConvolutionPart(const Reg& index)>;
@@ -45,9 +45,9 @@ class ConvolutionLoader {
                 const Reg& k_end);
     /// The next tile of k into registers.
     void load();
-    /// The same into shared memory by cp.async: what lies outside becomes 0.
+    /// Copies the same into shared memory with cp.async; elements outside become 0.
     void copy(unsigned stage);
-    /// What load() fetched.
+    /// Stores what load() fetched.
     void store(unsigned stage);
 
   private:
@@ -55,7 +55,7 @@ class ConvolutionLoader {
     bool words() const { return s_.type == ElementType::f32 && !s_.swizzled; }
     std::pair<Reg, Reg> locate_slot(unsigned slot);
     Reg place(const Reg& shared, const Reg& row, const Reg& k);
-    /// Of an element of a line that begins at `start`.
+    /// Returns the swizzled position of an element of a line that begins at `start`.
     Reg swizzled(const Reg& start, const Reg& column, const Reg& line);
 
     PtxWriter& w_;

@@ -9,11 +9,12 @@
 
 namespace heddle::kernels {
 
-/// 16-bit results leave in 16 bytes, which the lanes of a quad put together.
+/// Whether 16-bit results are stored in units of 16 bytes, which the lanes of a quad assemble.
 bool wide_convolution_results(const ConvolutionSpec& spec);
-/// Whether f32 results of tensor cores leave two at a time.
+/// Whether f32 results of tensor cores are stored two at a time.
 bool paired_convolution_results(const ConvolutionSpec& spec);
 
+/// Emits the code that stores a tile of results.
 class ConvolutionResults {
   public:
     /// Elements (b64) from d to a row's first column, and a predicate.
@@ -30,10 +31,10 @@ class ConvolutionResults {
     ConvolutionResults(PtxWriter& w, const ConvolutionSpec& spec, Place place)
         : w_(w), spec_(spec), p_(std::move(place)) {}
 
-    /// Of a warp, as mma.sync leaves them: columns from warp_column on.
+    /// Stores the sums of a warp, as mma.sync leaves them, with columns from warp_column on.
     void store_fragments(const AccumulatorTile& sums, const Reg& lane, const Reg& warp_row,
                          const Reg& warp_column);
-    /// Of a thread, 8 x 8: two fours of rows and of columns, half a tile apart.
+    /// Stores the 8 x 8 sums of a thread: two groups of four rows and of four columns, half a tile apart.
     void store_squares(const std::vector<Reg>& sums, const Reg& row, const Reg& column);
 
   private:

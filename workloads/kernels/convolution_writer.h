@@ -16,14 +16,16 @@
 
 namespace heddle::kernels {
 
+/// Whether the kernel multiplies on the tensor cores.
 inline bool on_tensor_cores(const ConvolutionSpec& spec) {
     return spec.type != ElementType::f32 || spec.tf32;
 }
-/// By way of cp.async and ldmatrix, instead of registers.
+/// Whether operands pass through cp.async and ldmatrix instead of registers.
 inline bool tf32_ring(const ConvolutionSpec& spec) {
     return spec.tf32 && spec.stages > 2;
 }
 
+/// Writes one convolution kernel.
 class ConvolutionWriter {
   public:
     explicit ConvolutionWriter(const ConvolutionSpec& spec);

@@ -22,7 +22,7 @@ struct CumulativeSumSpec {
     unsigned threads = 32;  ///< of a row: 32, 64, ... 1,024; a block of 32 has four rows
 };
 GeneratedKernel generate_cumulative_sum(const CumulativeSumSpec& spec);
-/// Threads for rows of so many elements.
+/// Returns the number of threads for rows of this many elements.
 unsigned cumulative_sum_threads(const CumulativeSumSpec& spec, std::uint32_t extent);
 Extent3 cumulative_sum_grid(const CumulativeSumSpec& spec, std::uint32_t lines);
 

@@ -31,6 +31,7 @@ enum class ElementwiseForm : std::uint8_t {
              ///< operands
 };
 
+/// The type of one input and how it is addressed.
 struct ElementwiseInput {
     ElementType type = ElementType::f32;
     AccessPattern access = AccessPattern::contiguous;

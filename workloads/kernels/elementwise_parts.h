@@ -7,6 +7,7 @@
 
 namespace heddle::kernels {
 
+/// Whether any input has this access pattern.
 bool has_access(const ElementwiseSpec& spec, AccessPattern access);
 
 /// elementwise_kernel of PyTorch: results have offset calculators too, and the number of dimensions is an

@@ -11,6 +11,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernels.
 struct Fp8QuantiseSpec {
     unsigned compute_capability = 90;
     ElementType input = ElementType::bf16;
@@ -18,7 +19,7 @@ struct Fp8QuantiseSpec {
     unsigned ctas = 1024;                    ///< of both grids
 };
 
-/// The largest finite number: 448 or 57,344.
+/// Returns the largest finite number of the type: 448 or 57,344.
 double largest_finite(ElementType fp8);
 
 /// Parameters: scale (f32, one). One thread block.

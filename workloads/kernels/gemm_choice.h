@@ -15,6 +15,7 @@
 
 namespace heddle::kernels {
 
+/// A kernel that can compute a product.
 struct GemmChoice {
     bool tensor_cores = false;
     GemmTile tile;                   ///< SIMT: m and n count, k is 8; wgmma: m, n, k and stages
@@ -29,7 +30,7 @@ struct GemmChoice {
     double estimated_clock = 0;
 };
 
-/// What a kernel can rely on.
+/// The alignments on which a kernel can rely.
 struct GemmAlignment {
     unsigned copy_a = 8, copy_b = 8;  ///< elements that a copy of A and of B takes: 8, 4, 2 or 1
     bool tensor_maps = true;          ///< A and B satisfy kTensorAlignment
@@ -47,12 +48,13 @@ struct GemmAlignment {
 /// for tf32; others stay as they are.
 GemmAlignment with_one_alignment(GemmAlignment alignment, ElementType type, bool tf32, unsigned result);
 
-/// What the ranking assumes: the machine, and what lies in L2 before.
+/// The conditions that the ranking assumes: the machine, and the contents of L2 before the product.
 struct GemmConditions {
     GemmMachine machine;
     GemmSurroundings surroundings;
 };
 
+/// The sizes of a product D[m, n] = A[m, k] B[k, n].
 struct GemmShape {
     std::uint32_t m = 0, n = 0, k = 0, batch = 1;
     bool tf32 = false;  ///< operands of f32 may be read as tf32
@@ -78,16 +80,16 @@ std::optional<GemmChoice> streamed(const GemmChoice& choice, const GemmShape& sh
 /// false, and nothing changed, where rows of 64 or registers do not allow it.
 bool take_warpgroups(GemmChoice& choice, unsigned warpgroups, ElementType type,
                      const target::GpuTarget& target);
-/// The first of gemm_candidates().
+/// Returns the first of gemm_candidates().
 GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
                        const GemmAlignment& alignment = {}, bool allow_split_k = true);
 
-/// Warps and stages for a tile of given extents on a device. Throws heddle::Error when its two smallest
-/// stages do not fit in shared memory.
+/// Returns the warps and stages for a tile of given extents on a device. Throws heddle::Error when its two
+/// smallest stages do not fit in shared memory.
 GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target,
                        ElementType type = ElementType::bf16, const GemmAlignment& alignment = {});
 
-/// What the name of a recorded kernel tells of a GEMM; `m` and `n` are ours.
+/// The information in a recorded kernel's name about a GEMM; `m` and `n` are in Heddle's terms.
 struct RecordedGemm {
     GemmTile tile;                          ///< warps 0; k and stages 0 when the name does not tell
     unsigned cluster_m = 0, cluster_n = 0;  ///< 0: it does not tell

@@ -61,9 +61,9 @@ GemmParameters emit_gemm_parameters(PtxWriter& w, const GemmPartition& partition
                                     const GemmEpilogue& epilogue, ElementType a, ElementType b, ElementType d,
                                     ComputeType compute, Reg& k_begin);
 
-/// Position of the CTA's tile. The grid is x = tiles_m << raster_log2, y = ceil(tiles_n >> raster_log2), so
-/// that 2^raster_log2 neighbouring columns of tiles run at the same time and share A in L2. CTAs beyond the
-/// edge leave.
+/// The position of the CTA's tile. The grid is x = tiles_m << raster_log2, y = ceil(tiles_n >> raster_log2),
+/// so that 2^raster_log2 neighbouring columns of tiles run at the same time and share A in L2. CTAs beyond
+/// the edge exit.
 struct TilePosition {
     Reg row, column;  ///< first element
 };
@@ -71,7 +71,7 @@ TilePosition emit_tile_position(PtxWriter& w, const Reg& n, unsigned tile_m, uns
                                 unsigned raster_log2);
 Extent3 gemm_grid(std::uint32_t m, std::uint32_t n, std::uint32_t batch_times_splits, unsigned tile_m,
                   unsigned tile_n, unsigned raster_log2);
-/// The widest group of 2^s columns of tiles, s up to 3, that leaves few CTAs beyond the edge.
+/// Returns the widest group of 2^s columns of tiles, s up to 3, that leaves few CTAs beyond the edge.
 unsigned choose_raster_log2(std::uint32_t n, unsigned tile_n);
 
 /// Declares the pointers to the factors that an epilogue reads, and loads them.
@@ -114,9 +114,9 @@ class GemmOutput {
     std::optional<ExpressionCode> code_;
 };
 
-/// "nn", "nt", "tn", "tt"
+/// Returns the name of a layout: "nn", "nt", "tn" or "tt".
 std::string layout_name(bool transpose_a, bool transpose_b);
-/// A short tag of an epilogue for kernel names: "" when there is none, else a hash of its text.
+/// Returns a short tag of an epilogue for kernel names: "" when there is none, else a hash of its text.
 std::string epilogue_name(const GemmEpilogue& epilogue);
 
 }  // namespace heddle::kernels

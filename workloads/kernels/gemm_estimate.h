@@ -8,8 +8,8 @@
 
 namespace heddle::kernels {
 
-/// What the estimate must know of a machine. Rates are those that large transfers reach, not those of the
-/// data sheet.
+/// The parameters of a machine that the estimate needs. Rates are those that large transfers reach, not those
+/// of the data sheet.
 struct GemmMachine {
     unsigned sm_count = 132;
     double clock = 1.98e9;          ///< hertz, at most
@@ -43,10 +43,10 @@ struct GemmMachine {
     double minimum_clock = 0.345e9;
 };
 
-/// Of a device of which nothing but the generation is known.
+/// Returns the parameters of a device of which only the generation is known.
 GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type);
 
-/// What is where before the product begins.
+/// The contents of L2 before the product begins.
 struct GemmSurroundings {
     /// Weights (B) alternate among as many copies; 0: B is never in L2.
     double weight_copies = 1;
@@ -56,6 +56,7 @@ struct GemmSurroundings {
     double beside_bytes = 0;
 };
 
+/// The sizes of a product, and the bytes of its elements.
 struct GemmWork {
     double m = 0, n = 0, k = 0, batch = 1;
     double element_bytes = 2, result_bytes = 2;
@@ -73,6 +74,7 @@ struct GemmShapeOfTile {
     unsigned rows_by_elements = 0;  ///< of A and B that are copied by single elements, through L1
 };
 
+/// The estimated time and its parts.
 struct GemmEstimate {
     double seconds = 0;
     // Parts, in seconds; what overlaps counts in each.
@@ -82,15 +84,16 @@ struct GemmEstimate {
     double tensor_use = 0, memory_use = 0;  ///< parts of the rates, over the whole time
 };
 
+/// Estimates a product with this tile.
 GemmEstimate estimate_gemm(const GemmMachine& machine, const GemmSurroundings& surroundings,
                            const GemmWork& work, const GemmShapeOfTile& tile);
 
-/// Of a product without tiles (gemv.h): `warps` for each output.
+/// Estimates a product without tiles (gemv.h) with `warps` warps for each output.
 GemmEstimate estimate_gemv(const GemmMachine& machine, const GemmSurroundings& surroundings,
                            const GemmWork& work, unsigned warps);
 
-/// Parts of A, B and D that L2 holds when the product is repeated: what is used again before as much else
-/// has passed as L2 keeps.
+/// The parts of A, B and D that L2 holds when the product is repeated: data that is used again before
+/// as many other bytes have passed as L2 holds.
 struct GemmResidency {
     double a = 0, b = 0, d = 0;
 };

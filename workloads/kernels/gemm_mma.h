@@ -26,12 +26,13 @@ struct GemmTile {
     unsigned threads() const { return warps_m * warps_n * 32; }
 };
 
-/// Stages of a ring; CUTLASS's kernels have up to 10 (64x64_16x10).
+/// The largest number of stages of a ring; CUTLASS's kernels have up to 10 (64x64_16x10).
 inline constexpr unsigned kMostRingStages = 16;
 
+/// Parameters of the kernel.
 struct GemmMmaSpec {
     unsigned compute_capability = 80;
-    /// Of A and B: f16, bf16, f32 (as tf32), f64, i8 (D is i32, without an epilogue), e4m3 or e5m2.
+    /// The type of A and B: f16, bf16, f32 (as tf32), f64, i8 (D is i32, without an epilogue), e4m3 or e5m2.
     ElementType type = ElementType::bf16;
     GemmTile tile;  ///< m, n: warps times a multiple of 16, powers of two; k: 64 or 128 bytes, f64 128
     bool transpose_a = false, transpose_b = false;
@@ -45,11 +46,12 @@ struct GemmMmaSpec {
     GemmEpilogue epilogue;
 };
 
+/// Writes the kernel. Throws heddle::Error for parameters that do not fit together.
 GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec);
 /// `batch_times_splits`: grid z.
 Extent3 gemm_mma_grid(const GemmMmaSpec& spec, std::uint32_t m, std::uint32_t n,
                       std::uint32_t batch_times_splits = 1);
-/// Dynamic shared memory that a tile takes, for choosing `stages`.
+/// Returns the dynamic shared memory of a tile in bytes, for choosing `stages`.
 std::uint32_t gemm_mma_shared_bytes(const GemmTile& tile, unsigned element_bytes = 2);
 /// Rows of A and B in a tile whose elements of 16 bits are copied one by one, by way of registers.
 unsigned rows_by_elements(const GemmTile& tile, ElementType type, unsigned copy_a, unsigned copy_b);
@@ -57,9 +59,9 @@ unsigned rows_by_elements(const GemmTile& tile, ElementType type, unsigned copy_
 /// for all of it.
 unsigned parts_by_elements(unsigned compute_capability, const GemmTile& tile, ElementType type,
                            unsigned copy_a, unsigned copy_b);
-/// Of the sums: f32, f64 or i32.
+/// Returns the type of the sums: f32, f64 or i32.
 ElementType mma_accumulator(ElementType type);
-/// What a generation has that multiplies a type by mma.sync; null: none does.
+/// Returns the feature that a generation must have to multiply a type by mma.sync; null when none has it.
 target::Feature mma_feature(ElementType type);
 
 }  // namespace heddle::kernels

@@ -8,19 +8,19 @@
 
 namespace heddle::kernels {
 
-/// Every kernel worth a look, in no order, with its estimate. Copies of few bytes rule out tiles whose
-/// addresses would not fit in registers.
+/// Returns every kernel worth considering, in no order, with its estimate. Copies of few bytes exclude tiles
+/// whose addresses would not fit in registers.
 std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
                                        const GemmAlignment& alignment, bool allow_split_k);
 
-/// The same with the k of a stage and the number of stages chosen for `ctas_per_sm` of them on an SM: nothing
-/// when two stages do not fit.
+/// Does the same and chooses the k of a stage and the number of stages so that `ctas_per_sm` thread blocks
+/// fit on an SM. Returns nothing when two stages do not fit.
 std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned ctas_per_sm,
                                     const target::GpuTarget& target, ElementType type = ElementType::bf16);
 
-/// CTAs of a tile that an SM has room for. Registers of a thread: its sums, two sets of fragments, addresses,
-/// and the elements of a stage that are copied one by one.
+/// Returns how many CTAs of a tile fit on an SM. The registers of a thread hold its sums, two sets of
+/// fragments, addresses, and the elements of a stage that are copied one by one.
 unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target,
                            ElementType type = ElementType::bf16, const GemmAlignment& alignment = {});
 

@@ -39,6 +39,7 @@ struct ChunkSwizzle {
     }
 };
 
+/// The tile of one operand and how it lies in memory.
 struct MmaOperandShape {
     unsigned extent = 128;  ///< of the tile along m (or n)
     unsigned tile_k = 32;
@@ -58,6 +59,7 @@ struct MmaOperandShape {
     std::uint32_t stage_bytes() const { return extent * tile_k * element_bytes; }
 };
 
+/// Emits the code that moves one operand.
 class MmaOperand {
   public:
     /// Throws heddle::Error when the tile does not divide among the threads.

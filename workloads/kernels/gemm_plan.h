@@ -26,12 +26,14 @@ numerics::ReductionPlan plan_of(const GemmSimtSpec& spec, unsigned k_per_split =
 numerics::ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split = 0,
                                 const GemmEpilogue& reduced = {});
 
+/// Returns the plan of this kernel, as above.
 numerics::ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split = 0,
                                 const GemmEpilogue& reduced = {});
 
+/// Returns the plan of a product without tiles.
 numerics::ReductionPlan plan_of(const GemvSpec& spec);
 
-/// Of the kernels that a choice stands for, with D in `output`.
+/// Returns the plan of the kernels that a choice represents, with D in `output`.
 numerics::ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType output,
                                 unsigned compute_capability);
 
@@ -40,7 +42,8 @@ struct PlannedPart {
     std::uint32_t row = 0, column = 0, rows = 0, columns = 0;
     numerics::ReductionPlan plan;
 };
-/// All of D: with stream-K a part for each tile, else one.
+
+/// Returns the parts of D: one for each tile with stream-K, else one.
 std::vector<PlannedPart> planned_parts(const GemmChoice& choice, const numerics::ReductionPlan& plan,
                                        std::uint32_t m, std::uint32_t n);
 /// D by the plans of its parts, [m][n].

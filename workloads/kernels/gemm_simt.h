@@ -9,6 +9,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct GemmSimtSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::f32;  ///< of A, B and the accumulator: f32 or f64
@@ -27,6 +28,7 @@ struct GemmSimtSpec {
 
 inline constexpr unsigned kGemmSimtTileK = 8;
 
+/// Writes the kernel. Throws heddle::Error for parameters that do not fit together.
 GeneratedKernel generate_gemm_simt(const GemmSimtSpec& spec);
 /// `batch_times_splits`: grid z.
 Extent3 gemm_simt_grid(const GemmSimtSpec& spec, std::uint32_t m, std::uint32_t n,

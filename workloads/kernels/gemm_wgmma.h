@@ -19,8 +19,11 @@
 
 namespace heddle::kernels {
 
+/// How consumer warpgroups share the work: both on one tile (cooperative), or in turns on a tile each
+/// (ping_pong).
 enum class WgmmaSchedule : std::uint8_t { cooperative, ping_pong };
 
+/// The tile of a thread block and the warpgroups that compute it.
 struct WgmmaTile {
     unsigned m = 128, n = 256;
     unsigned stages = 4;     ///< of 128 bytes of k each
@@ -38,12 +41,13 @@ struct WgmmaTile {
     unsigned threads() const { return 128 * (consumers + 1); }
 };
 
+/// Parameters of the kernel.
 struct GemmWgmmaSpec {
     unsigned compute_capability = 90;
-    /// Of A and B: f16, bf16; with k contiguous in both e4m3, e5m2, f32, of which the tensor core reads tf32
-    /// (towards zero), and i8, whose sums are stored as i32.
+    /// The type of A and B: f16 or bf16; with k contiguous in both also e4m3, e5m2, f32, which the tensor
+    /// core reads as tf32 (towards zero), and i8, whose sums are stored as i32.
     ElementType type = ElementType::bf16;
-    /// Of B where it is another 8-bit float than A's.
+    /// The type of B where it is another 8-bit float than that of A.
     std::optional<ElementType> type_b;
     WgmmaTile tile;
     bool transpose_a = false, transpose_b = false;
@@ -64,14 +68,14 @@ struct GemmWgmmaSpec {
 inline constexpr unsigned kTensorAlignment = 16;  ///< bytes
 /// k of one stage.
 unsigned wgmma_tile_k(ElementType type);
-/// Dynamic shared memory that a kernel takes, for choosing `stages`.
+/// Returns the dynamic shared memory of a kernel in bytes, for choosing `stages`.
 std::uint32_t gemm_wgmma_shared_bytes(const GemmWgmmaSpec& spec);
 /// As kernels of cuBLAS on Hopper have with narrow tiles: nvjet_..._64x8_64x16_4x1_..., 16 of 64.
 inline constexpr unsigned kMostStages = 16;
-/// Stages that fit for `ctas_per_sm`, at most kMostStages.
+/// Returns the number of stages that fit for `ctas_per_sm`, at most kMostStages.
 unsigned wgmma_stages(const GemmWgmmaSpec& spec, const target::GpuTarget& target);
 
-/// Whether a consumer's sums fit in its registers.
+/// Returns whether a consumer's sums fit in its registers.
 bool wgmma_sums_fit(const WgmmaTile& tile);
 
 /// Throws heddle::Error for tiles that cannot be built.
@@ -87,6 +91,7 @@ struct GemmProblem {
     unsigned k_per_split = 0;
 };
 
+/// The grid and the arguments of a launch.
 struct GemmWgmmaLaunch {
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument>
@@ -101,7 +106,8 @@ struct StreamK {
     /// stages_per_cta.
     std::uint32_t first_stages(std::uint32_t tile_m, std::uint32_t tile_n) const;
 };
-/// At most as many CTAs as run at once.
+
+/// Divides a product for stream-K among at most as many CTAs as run at the same time.
 StreamK stream_k_of(const GemmWgmmaSpec& spec, const GemmProblem& problem, unsigned sm_count);
 
 /// `sm_count`: of the device; the grid has as many CTAs as run at once, or fewer.

@@ -8,7 +8,8 @@
 
 namespace heddle::kernels {
 
-/// Every kernel worth a look, in no order, with its estimate. `tensor_store`: D can be stored by TMA.
+/// Returns every kernel worth considering, in no order, with its estimate. `tensor_store` says that D can be
+/// stored by TMA.
 std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType type,
                                          const target::GpuTarget& target, const GemmConditions& conditions,
                                          bool allow_split_k, bool tensor_store);

@@ -26,7 +26,7 @@ inline unsigned staging_buffers(const WgmmaTile& tile) {
     return tile.consumers >= 3 ? 1 : 2;
 }
 
-/// How D is cut into boxes for TMA.
+/// The division of D into boxes for TMA.
 struct WgmmaStore {
     explicit WgmmaStore(const GemmWgmmaSpec& spec);
     ElementType type;

@@ -19,6 +19,7 @@ struct WgmmaRegisterShares {
     bool moved() const { return consumer > start; }
 };
 
+/// Returns how the registers of an SM are divided between producer and consumers for this tile.
 WgmmaRegisterShares wgmma_register_shares(const WgmmaTile& tile);
 
 /// One operand: its copies and its matrix descriptors.

@@ -10,6 +10,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct GemvSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::bf16;  ///< of A and B: f16, bf16, f32 or f64

@@ -55,11 +55,13 @@ struct KernelArgument {
     /// A tensor map of the memory at `buffer` and `byte_offset`; `pointer` is true as well.
     std::optional<TensorMapSpec> tensor_map = {};
 };
+
 /// log2(e) and ln(2) to the precision of a double: exponentials of kernels are powers of two.
 inline constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 
 inline constexpr std::uint32_t kNoBuffer = 0xffffffffu;
 
+/// Make arguments of a launch: a pointer into a buffer, a tensor map over memory, or a number.
 KernelArgument pointer_argument(std::string parameter, std::uint32_t buffer, std::uint64_t byte_offset = 0);
 KernelArgument tensor_map_argument(std::string parameter, const KernelArgument& memory, TensorMapSpec map);
 KernelArgument integer_argument(std::string parameter, std::uint64_t value);
@@ -82,6 +84,7 @@ FastDivider make_fast_divider(std::uint32_t divisor);
 void add_divider_arguments(std::vector<KernelArgument>& arguments, const std::string& prefix,
                            std::uint32_t divisor);
 
+/// Divides and rounds up.
 inline std::uint32_t divide_up(std::uint64_t a, std::uint64_t b) {
     return static_cast<std::uint32_t>((a + b - 1) / b);
 }

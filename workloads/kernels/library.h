@@ -9,6 +9,7 @@
 
 namespace heddle::kernels {
 
+/// A buffer of a sample launch, and what it contains.
 struct SampleBuffer {
     enum class Content : std::uint8_t {
         zeros,   ///< an output, or an accumulator
@@ -22,6 +23,7 @@ struct SampleBuffer {
     std::uint64_t limit = 0;
 };
 
+/// A kernel with a sample launch.
 struct LibraryKernel {
     std::string name;  ///< unique: what the sample shows
     GeneratedKernel kernel;

@@ -9,6 +9,7 @@
 
 namespace heddle::kernels {
 
+/// Assembles one sample.
 class SampleBuilder {
   public:
     using Content = SampleBuffer::Content;
@@ -61,6 +62,7 @@ class SampleBuilder {
     std::vector<KernelArgument> arguments_;
 };
 
+/// These functions append the samples of one family that a device of this compute capability can run.
 void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_elementwise_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);

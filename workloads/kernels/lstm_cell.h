@@ -7,6 +7,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct LstmCellSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::f32;  ///< f32, f16 or bf16, of every operand

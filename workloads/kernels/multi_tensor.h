@@ -14,9 +14,11 @@
 
 namespace heddle::kernels {
 
-/// Of one launch. PyTorch: 110, 64, 48, 36 or 30, for lists of one to five operands.
+/// The largest number of tensors of one launch. In PyTorch it is 110, 64, 48, 36 or 30 for lists of one to
+/// five operands.
 inline constexpr unsigned kMostListedTensors = 48;
 
+/// Parameters of the kernel.
 struct MultiTensorSpec {
     unsigned compute_capability = 80;
     unsigned tensors = 1;
@@ -24,7 +26,8 @@ struct MultiTensorSpec {
     /// random() and no position.
     expression::Expression expression;
     std::vector<ElementType> inputs, outputs;
-    /// The same for all tensors: one element in memory (a step size, a clip coefficient) instead of a tensor.
+    /// Inputs that are the same for all tensors: one element in memory (a step size, a clip coefficient)
+    /// instead of a tensor.
     std::vector<bool> input_is_scalar;
     /// Elements per access, 1, 2 or 4, and of a multiple of which every tensor must have.
     unsigned vector_width = 1;
@@ -47,6 +50,7 @@ struct MultiTensorNormSpec {
     unsigned vector_width = 1, threads = 512, elements_per_thread = 4;
     std::uint32_t chunk_elements = 65536;
 };
+
 /// Parameters: t<t>_x0 (pointer), t<t>_elements, t<t>_first for each tensor; sums (pointer).
 GeneratedKernel generate_multi_tensor_norm(const MultiTensorNormSpec& spec);
 

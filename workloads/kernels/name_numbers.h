@@ -19,6 +19,7 @@ struct NameNumber {
 /// Stands for '_' or the end of the name.
 inline constexpr char kWordEnd = '\0';
 
+/// The numbers that matched a pattern, and where they end in the name.
 struct NameNumbers {
     std::vector<unsigned> values;
     std::size_t end = 0;  ///< the place behind the last of them and what stands behind it

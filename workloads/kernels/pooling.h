@@ -10,6 +10,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct PoolingSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::f32;       ///< f32, f16 or bf16; sums in f32
@@ -23,6 +24,7 @@ struct PoolingSpec {
     unsigned axes = 2;
 };
 
+/// The sizes of a pooling; lists have one entry for each spatial axis.
 struct PoolingGeometry {
     std::uint32_t batch = 1, channels = 1;
     std::vector<std::uint32_t> input, window, output, strides, dilation;
@@ -31,6 +33,7 @@ struct PoolingGeometry {
 
 /// Pointers: from (x or dy), to (y or dx), positions. Throws heddle::Error for what it cannot do.
 GeneratedKernel generate_pooling(const PoolingSpec& spec);
+/// The grid and the scalar arguments of a launch.
 struct PoolingLaunch {
     Extent3 grid{1, 1, 1};
     std::vector<KernelArgument> scalars;

@@ -15,6 +15,7 @@ namespace heddle::kernels {
 /// A register, as it is spelt in PTX. Any other operand (immediate, address) may stand in its place.
 using Reg = std::string;
 
+/// Collects the text of one kernel.
 class PtxWriter {
   public:
     /// Throws heddle::Error when `compute_capability` is below `minimum`, naming what the kernel needs.
@@ -22,7 +23,7 @@ class PtxWriter {
               const std::string& needs = "");
 
     unsigned compute_capability() const { return compute_capability_; }
-    /// Of the device: what its instructions are.
+    /// The generation of the device, which determines the available instructions.
     const target::Generation& generation() const { return generation_; }
 
     // Registers.
@@ -47,7 +48,7 @@ class PtxWriter {
 
     /// Instructions of an "a" target (wgmma, setmaxnreg), which exist for one compute capability alone.
     void use_architecture_specific() { architecture_specific_ = true; }
-    /// Of the module; 8.0 unless told.
+    /// Sets the PTX version of the module; 8.0 by default.
     void require_version(const std::string& version) { version_ = version; }
     /// .reqnctapercluster
     void set_cluster(Extent3 cluster) { cluster_ = cluster; }

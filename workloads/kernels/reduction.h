@@ -7,6 +7,7 @@
 
 namespace heddle::kernels {
 
+/// What a reduction computes.
 enum class Reduction : std::uint8_t { sum, maximum, sum_of_squares, minimum };
 
 /// y[row] = scale * reduce(x[row, :]): one warp per row (for rows of up to about 1,024 elements) or one CTA.
@@ -18,6 +19,7 @@ struct ReduceRowsSpec {
     bool warp_per_row = false;
     unsigned threads = 256;
 };
+
 /// Parameters: y, x (pointers); rows, columns, row_stride (u32; elements between rows); elements (u32: x ends
 /// there, so that the last row may be shorter; rows * row_stride when it is not); scale (f32; a mean passes 1
 /// / columns; ignored by maximum and minimum). A reduction of everything is two launches: rows of equal
@@ -36,6 +38,7 @@ struct ReduceColumnsSpec {
     unsigned row_lanes = 8;     ///< warps of a CTA, each with rows of its own: 8 or 32
     bool pair = false;          ///< two matrices of one shape in one launch: grid z is 2
 };
+
 /// Parameters: y, x (pointers), of a pair also y1, x1 after them; rows, columns, row_stride, rows_per_cta
 /// (u32); scale (f32).
 GeneratedKernel generate_reduce_columns(const ReduceColumnsSpec& spec);
@@ -50,6 +53,7 @@ struct ReduceColumnAloneSpec {
     ElementType input = ElementType::f32, output = ElementType::f32;
     unsigned threads = 256, rows_per_turn = 2048;
 };
+
 /// Parameters: y, x (pointers); rows, columns (u32); scale (f32). Grid x is the number of columns.
 GeneratedKernel generate_reduce_column_alone(const ReduceColumnAloneSpec& spec);
 
@@ -63,6 +67,7 @@ struct ExtremumSpec {
     bool write_value = true;
     unsigned threads = 512;
 };
+
 /// Parameters: value, index, x (pointers); rows, columns, row_stride (u32).
 GeneratedKernel generate_extremum(const ExtremumSpec& spec);
 

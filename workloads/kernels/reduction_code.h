@@ -9,6 +9,7 @@
 
 namespace heddle::kernels {
 
+/// The operation that combines two partial results.
 enum class Combine : std::uint8_t { add, maximum, minimum };
 
 /// d = combine(a, b) in f32, in place in `accumulator`.

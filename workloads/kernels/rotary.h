@@ -13,6 +13,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct RotarySpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::bf16;  ///< f16 or bf16

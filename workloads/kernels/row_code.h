@@ -22,10 +22,12 @@ struct RowGeometry {
     unsigned rows_per_cta() const { return threads() / threads_per_row; }
     std::string name() const;
 };
+
 /// The fewest threads that hold the row in at most `elements_per_thread` elements each. Throws heddle::Error
 /// when even 1,024 threads cannot. `vector_width` is reduced until it divides `columns`.
 RowGeometry choose_row_geometry(std::uint32_t columns, unsigned vector_width, unsigned elements_per_thread);
 
+/// Emits the code of a kernel that works on rows in this way.
 class RowCode {
   public:
     RowCode(PtxWriter& w, const RowGeometry& geometry);

@@ -11,6 +11,7 @@
 
 namespace heddle::kernels {
 
+/// The rows to walk along, and the threads that do it.
 struct RowWalk {
     /// Addresses of the rows that are walked together, with the bytes of one element.
     std::vector<std::pair<Reg, unsigned>> rows;

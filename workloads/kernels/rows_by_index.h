@@ -6,12 +6,14 @@
 
 namespace heddle::kernels {
 
+/// Which way rows are moved.
 enum class RowMove : std::uint8_t {
     gather,       ///< y[i, :] = x[index[i], :]
     scatter,      ///< y[index[i], :] = x[i, :]
     scatter_add,  ///< y[index[i], :] += x[i, :] by atomics; the order of additions is not fixed. y is f32, or
                   ///< f16 or bf16, where each sum is rounded (bf16: compute capability 9.0 onward)
 };
+
 /// Whether an atomic addition to this type exists.
 bool adds_atomically(ElementType type, unsigned compute_capability);
 
@@ -23,6 +25,7 @@ struct RowsByIndexSpec {
     ElementType index = ElementType::i64;  ///< i32 or i64
     unsigned vector_width = 1;             ///< divides columns and both row strides
 };
+
 /// Parameters: y, x, index (pointers); rows (u32: number of indices), limit (u32: rows of the indexed
 /// tensor); x_stride, y_stride (u32 elements); row_vectors, row_vectors_multiplier, row_vectors_shift
 /// (columns / vector_width).
@@ -37,6 +40,7 @@ struct ElementsByIndexSpec {
     ElementType type = ElementType::f32;
     ElementType index = ElementType::i64;  ///< i32 or i64
 };
+
 /// Parameters: y, x, index (pointers); elements (u32: rows x columns), columns, limit (u32). Rows of x and y
 /// are dense.
 GeneratedKernel generate_elements_by_index(const ElementsByIndexSpec& spec);

@@ -8,6 +8,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct SpatialSoftmaxSpec {
     unsigned compute_capability = 80;
     ElementType input = ElementType::f32, output = ElementType::f32;  ///< gradient: of dy and y, of dx

@@ -5,6 +5,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct SplitKReduceSpec {
     unsigned compute_capability = 80;
     ElementType accumulator = ElementType::f32;  ///< of the workspace: f32, or f64 after an f64 gemm_simt
@@ -25,6 +26,7 @@ struct SplitKReduceSpec {
 ///   s0, s1, ...
 GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec);
 unsigned split_k_reduce_width(const SplitKReduceSpec& spec);  ///< columns per thread
+/// Returns the grid for a result of m x n elements in each of `batch` products.
 Extent3 split_k_reduce_grid(const SplitKReduceSpec& spec, std::uint32_t m, std::uint32_t n,
                             std::uint32_t batch = 1);
 

@@ -23,6 +23,7 @@ struct StridedMapSpec {
     MatrixPart part = MatrixPart::all;
     bool vector = false;  ///< columns is 1: all threads of a CTA work along the rows
 };
+
 /// Parameters: y0, y1, ..., x0, x1, ... (pointers); rows, columns (u32); <operand>_row, <operand>_column, <operand>_batch (u64: signed
 /// distances in bytes); s0, s1, ... (f32, or f64 when an operand is f64, i32 or i64).
 GeneratedKernel generate_strided_map(const StridedMapSpec& spec);
@@ -31,9 +32,10 @@ Extent3 strided_map_grid(const StridedMapSpec& spec, std::uint32_t rows, std::ui
 /// What the kernel computes in.
 ComputeType strided_compute_type(const std::vector<ElementType>& inputs, const std::vector<ElementType>& outputs);
 
+/// What a reduction over a strided vector returns.
 enum class StridedReduction : std::uint8_t {
     sum,
-    largest,   ///< the first position, from 1, of the largest value
+    largest,  ///< the first position, from 1, of the largest value
     smallest,
 };
 
@@ -51,6 +53,7 @@ struct StridedReduceSpec {
     /// memory; 32: o is.
     unsigned neighbours = 1;
 };
+
 /// Parameters: y, x0, x1, ... (pointers); outputs, extent, extent_per_split (u32); y_out, y_split, y_batch, x<i>_out, x<i>_along,
 /// x<i>_batch (u64: signed distances in bytes); s0, s1, ... of `finish`.
 /// Split s of the grid reduces r from s * extent_per_split.
@@ -65,6 +68,7 @@ struct TriangularSolveSpec {
     ElementType type = ElementType::f32;  ///< f32 or f64
     bool unit_diagonal = false;
 };
+
 /// Parameters: l, x (pointers); order (u32); l_row, l_column, l_batch, x_row, x_side, x_batch (u64: signed distances in bytes); s0 (b is
 /// multiplied by it first).
 GeneratedKernel generate_triangular_solve(const TriangularSolveSpec& spec);

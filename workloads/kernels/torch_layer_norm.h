@@ -10,6 +10,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernels.
 struct TorchLayerNormSpec {
     unsigned compute_capability = 80;
     ElementType x = ElementType::f32;       ///< also of y, dy and dx: PyTorch has one type for all

@@ -13,6 +13,7 @@
 
 namespace heddle::kernels {
 
+/// Parameters of the kernel.
 struct TorchReduceColumnsSpec {
     unsigned compute_capability = 80;
     Reduction reduction = Reduction::sum;
@@ -35,6 +36,7 @@ struct TorchReducePlan {
     std::uint32_t ctas_wide = 1;  ///< grid x
     std::uint32_t ctas_deep = 1;  ///< grid y: CTAs that share columns
 };
+
 /// `most_threads`: the first template argument of reduce_kernel, `vector_width` the second. `threads_of_sm`
 /// threads have room on each of `sm_count` SMs.
 TorchReducePlan torch_reduce_columns_plan(std::int64_t rows, std::int64_t columns, unsigned most_threads,

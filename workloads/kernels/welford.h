@@ -14,8 +14,8 @@ struct Welford {
 void merge(PtxWriter& w, const Welford& a, const Welford& b);
 /// a = a and one element.
 void take(PtxWriter& w, const Welford& a, const Reg& element);
-/// Of all threads of a CTA, in the first warp. Declares the shared array "moments" of 384 bytes; one CTA
-/// barrier, none for a single warp.
+/// Merges the moments of all threads of a CTA in the first warp. Declares the shared array "moments" of 384
+/// bytes; needs one CTA barrier, or none for a single warp.
 void merge_cta(PtxWriter& w, const Welford& own, const Reg& tid, unsigned threads);
 
 }  // namespace heddle::kernels

@@ -1,5 +1,5 @@
-// A training step of one device seen as a row of parts (embedding, blocks, head): what a pipeline cuts
-// between, and what sharded weights are gathered for.
+// A training step of one device as a sequence of parts (embedding, blocks, head): a pipeline is divided
+// between parts, and sharded weights are gathered for one part at a time.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace heddle::parallel {
 
-/// A run of ops without a collective, or one collective.
+/// A sequence of ops without a collective, or one collective.
 struct Segment {
     std::vector<trace::OpId> ops;  ///< one op for a collective
     bool collective = false;
-    /// Of backward passes: only gradients of weights come of it, so it may wait.
+    /// For backward passes: the segment computes only gradients of weights, so it may be delayed.
     bool weights_only = false;
 };
 
+/// One part of the model with the ops that belong to it.
 struct Part {
     std::int64_t number = 0;  ///< as the ops say
     std::vector<Segment> forward, backward;
@@ -30,28 +31,32 @@ struct Part {
     double rounded_bytes = 0;    ///< of weights in 8 bits, beside those in the type of the layers
     double result_bytes = 0;     ///< what goes on to later parts
     double workspace_bytes = 0;  ///< most that is held for a while beside what is kept
-    /// Of the same content: parts with equal keys have the same ops on the same shapes.
+    /// Describes the part's content: parts with equal keys have the same ops on the same shapes.
     std::string key;
 };
 
-/// A step's parts in order, from a trace whose ops have an attribute "part" (zoo::StepOptions::parts). A
-/// trace without has one part. Empty parts are left out.
+/// The parts of a step in order, from a trace whose ops have an attribute "part" (zoo::StepOptions::parts). A
+/// trace without that attribute has one part. Empty parts are left out.
 struct PartedStep {
     std::vector<Part> parts;
     /// Weights that several parts read (a tied head): of another part's parameters, by part index.
     std::map<std::size_t, double> shared_parameters;
 };
+
+/// Divides a step into its parts.
 PartedStep part_step(const trace::Trace& trace);
 
-/// What an op computes, without names: kind, attributes, types, shapes, strides. Equal for equal work.
+/// Returns a text that describes what an op computes, without names: kind, attributes, types, shapes,
+/// strides. It is equal for equal work.
 std::string content_of(const trace::Trace& trace, const trace::Op& op);
 
-/// Stages of a pipeline: [first, last) of the parts for each of `stages` consecutive groups, the blocks (runs
-/// of the part that comes most often) shared as evenly as can be. Throws heddle::Error when there are fewer
-/// blocks than stages.
+/// One stage of a pipeline: the parts [first, last).
 struct StageRange {
     std::size_t first = 0, last = 0;
 };
+
+/// Divides the parts into `stages` consecutive groups, with the blocks (runs of the most frequent part)
+/// distributed as evenly as possible. Throws heddle::Error when there are fewer blocks than stages.
 std::vector<StageRange> share_parts(const PartedStep& step, std::size_t stages);
 
 }  // namespace heddle::parallel

@@ -1,4 +1,4 @@
-// In which order a stage of a pipeline does its passes.
+// The order in which a stage of a pipeline executes its passes.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,14 @@
 
 namespace heddle::parallel {
 
+/// The kinds of passes that a stage executes.
 enum class Pass : std::uint8_t {
     forward,
     backward,        ///< of inputs and of weights, or of inputs alone where weights have a pass of their own
     weight_gradient  ///< zero bubble
 };
 
+/// One pass of one micro-batch.
 struct PipelineWork {
     Pass pass = Pass::forward;
     std::int64_t micro_batch = 0;
@@ -21,23 +23,25 @@ struct PipelineWork {
     bool operator==(const PipelineWork&) const = default;
 };
 
-/// What stage `stage` of `plan.pipeline` does in one step. Every micro-batch passes forward and backward once
-/// through each chunk.
+/// Returns what stage `stage` of `plan.pipeline` does in one step. Every micro-batch passes forward and
+/// backward once through each chunk.
 ///  - gpipe: m forward, m backward.
-///  - 1f1b: p - 1 - stage forward, then one forward and one backward in turn.
-///  - interleaved: chunk c of stage s holds the layers of virtual stage c * p + s; micro-batches go in groups
-///  of p through each chunk; 2 (p - 1 - stage) + (chunks - 1) p forward before the first backward.
-///  - zero-bubble: 1f1b, with a micro-batch's weight gradients as late as memory of 1f1b allows: after the
-///  first p - 1 - stage backward passes one for each, the rest at the end.
+///  - 1f1b: p - 1 - stage forward, then one forward and one backward alternately.
+///  - interleaved: chunk c of stage s holds the layers of virtual stage c * p + s; micro-batches pass in groups
+///    of p through each chunk; 2 (p - 1 - stage) + (chunks - 1) p forward before the first backward.
+///  - zero-bubble: 1f1b, with a micro-batch's weight gradients as late as the memory of 1f1b allows: after
+///    the first p - 1 - stage backward passes one for each, the rest at the end.
 std::vector<PipelineWork> pipeline_order(const ParallelPlan& plan, std::int64_t stage);
 
-/// Idle time of a pipeline whose stages take the same time, as a part of the ideal time (m passes of all of a
-/// device's layers): (p - 1) / m for gpipe and 1f1b (Huang et al., 2019; Narayanan et al., 2021), less by the
-/// number of chunks when interleaved. `forward`, `backward`, `weight`: time of a pass of one stage, for
-/// zero-bubble (p - 1) (f + b - w) / (m (f + b + w)) (Qi et al., 2023).
+/// Returns the idle time of a pipeline with stages of equal time, as a fraction of the ideal time (m passes
+/// of all layers of a device): (p - 1) / m for gpipe and 1f1b (Huang et al., 2019; Narayanan et al., 2021),
+/// divided by the number of chunks when interleaved. `forward`, `backward` and `weight` are the times of the
+/// passes of one stage; for zero-bubble the result is (p - 1) (f + b - w) / (m (f + b + w)) (Qi et al.,
+/// 2023).
 double ideal_bubble(const ParallelPlan& plan, double forward = 1, double backward = 1, double weight = 1);
 
-/// The most micro-batches whose activations stage `stage` holds at a time, in chunks' worth / chunks.
+/// Returns the largest number of micro-batches whose activations a stage holds at the same time, counted in
+/// chunks and divided by the number of chunks.
 double held_micro_batches(const ParallelPlan& plan, std::int64_t stage);
 
 }  // namespace heddle::parallel

@@ -1,4 +1,4 @@
-// Elements of tensors as a device stores them.
+// Conversion of tensor elements to and from the form in which a device stores them.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace heddle::reference {
 
-/// Bytes of a tensor's elements as the device stores them, and back. Rounds to nearest even.
+/// Convert a tensor's elements to the bytes that a device stores, and back. Values are rounded to nearest
+/// even.
 std::vector<std::byte> encode_elements(trace::ElementType type, const std::vector<double>& values);
 std::vector<double> decode_elements(trace::ElementType type, const std::byte* bytes, std::size_t count);
 

@@ -1,4 +1,4 @@
-// Runs a Trace in double precision: the truth that both devices are compared with.
+// Runs a Trace in double precision: the reference with which all devices are compared.
 #pragma once
 
 #include "workloads/reference/values.h"
@@ -11,6 +11,7 @@ namespace heddle::reference {
 /// rank and out-of-range indices. Running it again on the same values is the next step of the training.
 void execute(const trace::Trace& trace, TensorValues& values);
 
+/// Executes one op on the values; throws as execute() does.
 void execute_op(const trace::Trace& trace, const trace::Op& op, TensorValues& values);
 
 }  // namespace heddle::reference

@@ -15,6 +15,7 @@ using trace::OpKind;
 using trace::Shape;
 using trace::Tensor;
 
+/// An op with the values of its operands. The trace and the values must outlive it.
 struct Context {
     const trace::Trace& trace;
     const Op& op;
@@ -25,20 +26,22 @@ struct Context {
     std::span<const double> input(std::size_t i) const { return values[op.inputs.at(i)]; }
     std::span<double> output(std::size_t i) const { return values[op.outputs.at(i)]; }
 
-    /// Where element `index` (row-major position in the operand's shape) of an operand lies in its storage;
-    /// follows "input<i>_strides" and "input<i>_offset".
+    /// Return the elements of input i in row-major order, and write `result` in that order to output i.
+    /// They follow the attributes "input<i>_strides", "input<i>_offset", "output<i>_strides" and
+    /// "output<i>_offset".
     std::vector<double> gathered_input(std::size_t i) const;
     void scatter_output(std::size_t i, std::span<const double> result) const;
     [[noreturn]] void fail(const std::string& problem) const;
 };
 
-/// Position of row-major element `element` of `shape` in an operand with these strides (0 where it repeats).
+/// Returns the position of row-major element `element` of `shape` in an operand with these strides (0 where
+/// it is repeated).
 std::size_t broadcast_position(std::size_t element, const Shape& shape, const Shape& strides);
 
-/// An index read from a tensor; throws when it is not in [0, count).
+/// Returns an index read from a tensor; throws heddle::Error when it is not in [0, count).
 std::size_t checked_index(const Context& context, double value, std::int64_t count);
 
-/// What an op of each kind computes, run_NAME.
+/// Compute an op of each kind; the functions are called run_NAME.
 #define HEDDLE_ROW(kind, ...) void run_##kind(const Context& context);
 HEDDLE_OP_KINDS(HEDDLE_ROW)
 #undef HEDDLE_ROW

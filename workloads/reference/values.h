@@ -10,17 +10,17 @@
 
 namespace heddle::reference {
 
-/// Tensors of one storage share one buffer, so updates in place and views behave as on a device. A buffer is
-/// as long as its largest tensor (plus offset) needs.
+/// The contents of all tensors. Tensors of one storage share one buffer, so updates in place and views behave
+/// as on a device. A buffer is as long as its largest tensor (plus offset) needs.
 class TensorValues {
   public:
     /// Allocates every tensor of the trace and fills what comes from outside with initial_values().
     explicit TensorValues(const trace::Trace& trace, std::uint64_t seed = 0);
 
-    /// The tensor's elements from the start of its storage.
+    /// Returns the tensor's elements from the start of its storage.
     std::span<double> operator[](trace::TensorId id);
     std::span<const double> operator[](trace::TensorId id) const;
-    /// The whole buffer behind a tensor, for operands with strides.
+    /// Returns the whole buffer of a tensor, for operands with strides.
     std::span<double> storage(trace::TensorId id);
 
   private:
@@ -43,8 +43,8 @@ class TensorValues {
 /// Uniform numbers are multiples of 2^-7 of their bound, so that f32, f16 and bf16 hold them exactly.
 std::vector<double> initial_values(const trace::Trace& trace, trace::TensorId id, std::uint64_t seed);
 
-/// Tensors that some op reads before any op of the trace has written their storage; of several views of one
-/// size the one with the lowest number.
+/// Returns the tensors that some op reads before any op of the trace has written their storage; of several
+/// views of the same size, the one with the lowest number.
 std::vector<trace::TensorId> external_tensors(const trace::Trace& trace);
 
 }  // namespace heddle::reference

@@ -1,4 +1,4 @@
-// The elements that a convolution or a pooling joins, one pair of positions at a time.
+// The pairs of elements that a convolution or a pooling combines, one pair of positions at a time.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ void for_each_window_position(const trace::SlidingWindow& s, Visit visit) {
     }
 }
 
-/// Where [item, channel, position] of a tensor of `channels` channels and `positions` positions lies.
+/// The layout of a tensor of `channels` channels and `positions` positions; a call returns the position of
+/// [item, channel, position].
 struct ChannelLayout {
     bool channels_last;
     std::int64_t channels, positions;

@@ -1,15 +1,16 @@
-// What an instruction does to an mbarrier, as an immediate: traces that Heddle writes have it there, for
-// those with values of registers it follows from them.
+// The effect of an instruction on an mbarrier, encoded as an immediate. Traces that Heddle writes contain it;
+// for traces with values of registers it follows from these.
 #pragma once
 
 #include <cstdint>
 
 namespace heddle::sass {
 
-/// Arrivals, and bytes that are still to come (negative: that have come).
+/// Encodes arrivals, and bytes that are expected (negative: bytes that have arrived).
 inline std::int64_t encode_arrival(std::int64_t arrivals, std::int64_t transactions) {
     return transactions * (std::int64_t{1} << 20) + arrivals;
 }
+/// The decoded form of such an immediate.
 struct Arrival {
     std::uint32_t arrivals = 0;
     std::int64_t transactions = 0;

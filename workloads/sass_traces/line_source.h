@@ -10,25 +10,25 @@
 
 namespace heddle::sass {
 
-/// Where bytes come from. read() gives at most `capacity` of them, 0 at the end; it throws heddle::Error when
-/// the file is damaged.
+/// A source of bytes. read() returns at most `capacity` of them, and 0 at the end; it throws heddle::Error
+/// when the file is damaged.
 class ByteSource {
   public:
     virtual ~ByteSource() = default;
     virtual std::size_t read(char* to, std::size_t capacity) = 0;
 };
 
-/// A plain file, one that begins with the magic bytes of xz, or a .tracez as text (tracez_bytes.h). Throws
-/// heddle::Error when it cannot be opened.
+/// Opens a plain file, one that begins with the magic bytes of xz, or a .tracez as text (tracez_bytes.h).
+/// Throws heddle::Error when it cannot be opened.
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 
-/// Holds one buffer of the text, however long the file is.
+/// Reads lines and holds one buffer of the text, independently of the file's length.
 class LineSource {
   public:
-    /// `name`: of the file, for errors.
+    /// `name` is the file's name for errors.
     LineSource(std::unique_ptr<ByteSource> bytes, std::string name);
 
-    /// The next line without its end ("\n" or "\r\n"), valid until the next call. False: there is none.
+    /// Returns the next line without its end ("\n" or "\r\n"), valid until the next call; false at the end.
     bool next(std::string_view& line);
     std::int64_t number() const { return number_; }  ///< of the line last given, from 1
     std::uint64_t bytes() const { return bytes_; }   ///< of text given so far

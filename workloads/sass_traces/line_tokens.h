@@ -10,7 +10,7 @@
 
 namespace heddle::sass {
 
-/// Words separated by blanks. What is not as expected is an error with the word.
+/// Reads words separated by blanks. Anything unexpected is an error that names the word.
 class LineTokens {
   public:
     LineTokens(std::string_view line, const LineSource& source)
@@ -27,7 +27,7 @@ class LineTokens {
         skip();
         return result;
     }
-    /// Digits of `base`; with base 16, "0x" may stand in front.
+    /// Reads digits of `base`; with base 16, "0x" may come first.
     template <typename Integer>
     Integer number(const char* meaning, int base = 10) {
         const std::string_view text = word(meaning);

@@ -26,6 +26,7 @@ namespace heddle::sass {
 
 class LineTokens;
 
+/// Reads one file from its beginning to its end.
 class TraceReader {
   public:
     /// Reads the header. Throws heddle::Error, with file, line and token, here and in next().
@@ -33,12 +34,12 @@ class TraceReader {
     TraceReader(std::unique_ptr<ByteSource> bytes, const std::string& name);
 
     const KernelHeader& header() const { return header_; }
-    /// The next thread block of the file, nothing after the last. Its memory is the caller's: what is kept
-    /// here does not grow with the length of the file.
+    /// Returns the next thread block of the file, or nothing after the last. The caller owns its memory; what
+    /// is kept here does not grow with the length of the file.
     std::optional<ThreadBlock> next();
-    /// The instructions that have occurred so far; Step::instruction is a position in it.
+    /// Returns the instructions that have occurred so far; Step::instruction is an index into this list.
     const std::vector<Instruction>& instructions() const { return instructions_; }
-    /// What Instruction::immediate of a bulk copy numbers, in traces of tracer version 6.
+    /// Returns the copies that Instruction::immediate of a bulk copy numbers, in traces of tracer version 6.
     const std::vector<BulkCopy>& copies() const { return copies_; }
     std::uint64_t thread_blocks() const { return thread_blocks_; }  ///< read so far
     std::uint64_t text_bytes() const { return lines_.bytes(); }     ///< read so far, decompressed

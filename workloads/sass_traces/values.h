@@ -22,27 +22,27 @@ namespace heddle::sass {
 inline constexpr unsigned kFirstVersionWithValues = 6;
 inline constexpr unsigned kMostRegisters = 2 + Instruction::kMostSources;  ///< of a line
 
-/// Values of the first lane that took part, by position: destinations, then sources.
+/// The values of the first active lane, by position: destinations, then sources.
 struct RegisterValues {
     bool known = false;
     std::array<std::uint64_t, kMostRegisters> of{};
 };
 
-/// The end of a line: "Val ..." or "NoVal". `lanes`: that took part.
+/// Reads the end of a line, "Val ..." or "NoVal". `lanes` are the active lanes.
 RegisterValues read_values(LineTokens& tokens, const LineSource& lines, unsigned registers,
                            std::uint32_t lanes);
 
-/// Whether the copy engine carries the instruction out.
+/// Returns whether the copy engine executes the instruction.
 bool is_bulk_copy(std::string_view opcode);
-/// From behind the width to the addresses; these follow, one for each piece.
+/// Reads the text between the width and the addresses, which follow, one for each piece.
 BulkCopy read_bulk_copy(LineTokens& tokens, const LineSource& lines, std::string_view opcode,
                         std::uint64_t& first_address);
 
-/// The immediate of a SYNCS: what arrivals.h says, the number of arrivals of an initialisation, or the parity
-/// of a wait.
+/// Returns the immediate of a SYNCS: what arrivals.h defines, the number of arrivals of an initialisation, or
+/// the parity of a wait.
 std::int64_t barrier_immediate(std::string_view opcode, std::uint64_t value);
-/// Where the mbarrier lies: such traces hold offsets in shared memory, of remote arrivals with the rank of
-/// the thread block in the highest byte.
+/// Returns the place of the mbarrier. Such traces contain offsets in shared memory; for remote arrivals the
+/// highest byte is the rank of the thread block.
 std::uint64_t barrier_address(std::string_view opcode, std::uint64_t address, std::uint64_t shared_base);
 
 }  // namespace heddle::sass

@@ -17,6 +17,7 @@ namespace heddle::trace {
 using Attribute =
     std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 
+/// The type of an attribute's value.
 enum class KeyType : std::uint8_t { integer, real, text, integers, reals };
 
 /// What the number of an attribute counts: Trace::check() refuses what no machine has (isa/common/checked.h).
@@ -33,28 +34,38 @@ struct Key {
 
     constexpr bool operator==(std::string_view other) const { return other == name; }
 };
+
+/// A key whose value is an integer.
 struct Integer : Key {
     constexpr explicit Integer(const char* key, std::int64_t fallback = 0, Counted counts = {})
         : Key{key, KeyType::integer, counts, fallback} {}
     constexpr Integer(const char* key, Counted counts) : Integer(key, 0, counts) {}
 };
-/// Integers in a file are taken too.
+
+/// A key whose value is a real number. Integers in a file are accepted.
 struct Real : Key {
     constexpr explicit Real(const char* key, double fallback = 0)
         : Key{key, KeyType::real, {}, 0, fallback} {}
 };
+
+/// A key whose value is a text.
 struct Text : Key {
     constexpr explicit Text(const char* key, const char* fallback = "")
         : Key{key, KeyType::text, {}, 0, 0, fallback} {}
 };
-/// One integer in a file is a list of one. Empty where an op does not have it.
+
+/// A key whose value is a list of integers. A single integer in a file is a list of one. Empty where an op
+/// does not have it.
 struct Integers : Key {
     constexpr explicit Integers(const char* key, Counted counts = {}) : Key{key, KeyType::integers, counts} {}
 };
+
+/// A key whose value is a list of real numbers.
 struct Reals : Key {
     constexpr explicit Reals(const char* key) : Key{key, KeyType::reals} {}
 };
 
+/// The attributes of one op, sorted by name.
 class Attributes {
   public:
     using Map = std::map<std::string, Attribute, std::less<>>;

@@ -12,6 +12,7 @@
 
 namespace heddle::trace {
 
+/// Checks one op. The trace must outlive it.
 class OpCheck {
   public:
     OpCheck(const Trace& trace, const Op& op, std::size_t index) : trace_(trace), op_(op), index_(index) {}
@@ -63,11 +64,12 @@ class OpCheck {
     std::size_t index_;
 };
 
-/// Of a whole Trace; each throws heddle::Error that names the tensor or the op. Before any size is computed:
+/// Check a whole Trace and throw heddle::Error that names the tensor or the op. check_shapes() must come
+/// before any size is computed.
 void check_shapes(const Trace& trace);
-/// Recorded times are finite and none is negative, those of a day and not of the age of the world.
+/// Checks that recorded times are finite, not negative, and not absurdly long.
 void check_times(const Trace& trace);
-/// What the operands take in memory together can be added up.
+/// Checks that the sum of the operands' bytes does not overflow.
 void check_memory(const Trace& trace);
 
 }  // namespace heddle::trace

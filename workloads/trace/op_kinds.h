@@ -41,6 +41,7 @@ struct AnyKeys {
     Integer eager{"eager"};
 };
 
+/// The keys of kinds without attributes of their own.
 struct NoKeys : AnyKeys {};
 
 /// A, B [, bias or accumulator, more epilogue operands] -> y = op(A) op(B); leading batch dimensions
@@ -178,6 +179,7 @@ struct CopyKeys : AnyKeys {
     Integer tiles{"tiles"};               ///< the kernel that transposes tiles
 };
 
+/// The operands are joined along `axis`.
 struct ConcatKeys : AnyKeys {
     Integer axis{"axis"};
 };
@@ -214,6 +216,7 @@ struct HostCopyKeys : AnyKeys {
     Integer blocking{"blocking"};
 };
 
+/// A communication between devices.
 struct CollectiveKeys : AnyKeys {
     Text collective{"collective"};  ///< all_reduce, all_gather, ...
     Integer bytes{"bytes", Counted::bytes};

@@ -1,4 +1,4 @@
-// Which shapes there can be, and how far they reach in memory.
+// Which shapes are possible, and how much memory they span.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace heddle::trace {
 
-/// No extent is negative, and there are no more elements than gates::kMostElements, extents of 0 taken as 1:
-/// so the product of any of the extents can be computed.
+/// Returns whether no extent is negative and there are at most gates::kMostElements elements, counting
+/// extents of 0 as 1, so that the product of any of the extents can be computed without overflow.
 bool is_possible(const Shape& shape);
 
-/// Elements of a storage from its start to the end of a tensor that begins at `offset`; `strides` may be
-/// empty: dense. Nothing when there is not one stride for each axis, or the tensor begins before its storage
-/// or ends behind gates::kMostElements. `shape` is possible.
+/// Returns the number of elements of a storage from its start to the end of a tensor that begins at `offset`;
+/// empty `strides` mean dense. Returns nothing when there is not one stride for each axis, or the tensor
+/// begins before its storage or ends beyond gates::kMostElements. `shape` must be possible.
 std::optional<std::int64_t> storage_reach(std::int64_t offset, const Shape& shape, const Shape& strides);
 
-/// The same of an operand ("input0") of an op, by the op's attributes.
+/// Does the same for an operand ("input0") of an op, with the op's attributes.
 std::optional<std::int64_t> operand_reach(const Op& op, const std::string& operand, const Tensor& tensor);
 
 }  // namespace heddle::trace

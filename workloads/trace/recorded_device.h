@@ -6,7 +6,7 @@
 
 namespace heddle::trace {
 
-/// As its driver describes it; empty and 0 where the recording does not say.
+/// The device as its driver describes it; members are empty or 0 where the recording does not contain them.
 struct RecordedDevice {
     std::string name;                ///< "NVIDIA A100-SXM4-40GB"
     std::uint64_t memory_bytes = 0;  ///< all of its memory

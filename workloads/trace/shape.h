@@ -9,13 +9,13 @@ namespace heddle::trace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// "[2, 3]"
+/// Formats a shape: "[2, 3]".
 std::string to_text(const Shape& shape);
-/// Whether a tensor of shape `from` repeats to `to` by NumPy rules: aligned at the last axis, extents equal
-/// or 1.
+/// Returns whether a tensor of shape `from` can be broadcast to `to` by NumPy rules: shapes are aligned at
+/// the last axis, and extents are equal or 1.
 bool broadcasts_to(const Shape& from, const Shape& to);
-/// Row-major strides in elements, 0 along axes on which `from` repeats to fill `to`; one per axis of `to`.
-/// `from` must broadcast to `to`.
+/// Returns row-major strides in elements, one per axis of `to`, with 0 along axes on which `from` is
+/// repeated. `from` must broadcast to `to`.
 Shape broadcast_strides(const Shape& from, const Shape& to);
 std::int64_t element_count(const Shape& shape);
 /// A dense tensor seen along one of its axes: element (o, a, i) lies at (o * extent + a) * inner + i.

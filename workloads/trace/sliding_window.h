@@ -1,4 +1,4 @@
-// What slides over what: the sizes of a convolution or a pooling, from its operands and attributes.
+// The sizes of a convolution or a pooling, from its operands and attributes.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ struct ConvolutionSizes {
     std::int64_t group_filters() const { return filters / groups; }
 };
 
+/// The sizes of a pooling.
 struct PoolingSizes {
     bool channels_last = false;
     bool maximum = false;  ///< else the mean
@@ -41,8 +42,8 @@ struct PoolingSizes {
     SlidingWindow space;
 };
 
-/// Of a convolution, convolution_data_grad or convolution_weight_grad; of a pooling or pooling_grad. They
-/// throw heddle::Error, which names the op, when attributes or shapes do not fit.
+/// Return the sizes of a convolution, convolution_data_grad or convolution_weight_grad, and of a pooling or
+/// pooling_grad. They throw heddle::Error that names the op when attributes or shapes do not fit.
 ConvolutionSizes convolution_sizes(const Trace& trace, const Op& op);
 PoolingSizes pooling_sizes(const Trace& trace, const Op& op);
 

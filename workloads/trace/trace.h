@@ -1,4 +1,5 @@
-// The first waist of the house: what a training step is. A graph of tensor operations, in execution order.
+// The central representation of a training step, which all front ends produce: a graph of tensor operations
+// in execution order.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 namespace heddle::trace {
 
+/// The type of a tensor's elements.
 enum class ElementType : std::uint8_t {
     f64,
     f32,
@@ -26,18 +28,23 @@ enum class ElementType : std::uint8_t {
     u8,
     boolean,
 };
+
+/// Returns the bytes of an element in memory.
 unsigned bytes_of(ElementType type);
 std::string name_of(ElementType type);                        ///< "bf16", "f32", ...
 ElementType element_type_from_name(const std::string& name);  ///< throws heddle::Error
 
+/// The part of a training step to which an op belongs.
 enum class Phase : std::uint8_t { forward, backward, optimizer, communication, other };
 std::string name_of(Phase phase);
 
+/// Returns the name of a kind as trace files write it: "matmul".
 std::string name_of(OpKind kind);
 
 using TensorId = std::uint32_t;
 using OpId = std::uint32_t;
 
+/// What a tensor is in a training step.
 enum class TensorRole : std::uint8_t {
     activation,
     input,
@@ -48,6 +55,7 @@ enum class TensorRole : std::uint8_t {
     other
 };
 
+/// A tensor of a step: its type, its shape and its memory.
 struct Tensor {
     std::string name;
     ElementType type = ElementType::f32;
@@ -60,6 +68,7 @@ struct Tensor {
     std::uint64_t bytes() const;
 };
 
+/// One operation of a step.
 struct Op {
     std::string name;
     OpKind kind = OpKind::unknown;
@@ -70,14 +79,15 @@ struct Op {
     std::vector<OpId> dependencies;     ///< earlier ops whose results or effects this one needs
     std::optional<double> measured_us;  ///< recorded duration on real hardware
     std::string kernel_name;            ///< recorded kernel, empty when not from a recording
-    /// The queue of the device that it waits in: ops of one stream run in their order, those of different
-    /// streams beside each other as far as dependencies allow.
+    /// The queue of the device in which the op waits: ops of one stream run in their order, and ops of
+    /// different streams run concurrently as far as dependencies allow.
     std::uint32_t stream = 0;
-    /// Recorded time that the host worked until it had launched this op, since it had launched the one
-    /// before; without the time that it waited for the device.
+    /// Recorded time in microseconds that the host worked from the launch of the previous op to the launch of
+    /// this one, without the time in which it waited for the device.
     std::optional<double> host_us;
 
-    /// An attribute, or the fallback (the key's own) when absent; heddle::Error when it has another type.
+    /// Returns an attribute, or the fallback (the key's own) when it is absent. Throws heddle::Error when it
+    /// has another type.
     std::int64_t get(Integer key) const { return get(key, key.integer); }
     std::int64_t get(Integer key, std::int64_t fallback) const;
     double get(Real key) const { return get(key, key.real); }
@@ -86,7 +96,7 @@ struct Op {
     std::string get(Text key, const std::string& fallback) const;
     std::vector<std::int64_t> get(Integers key) const { return integers(key.name); }
     std::vector<double> get(Reals key) const;
-    /// Of an attribute that files may hold as either number; 0 when absent.
+    /// Returns the value of an attribute that files may hold as an integer or a real number; 0 when absent.
     double real(const Key& key) const;
     bool has(const Key& key) const { return attributes.has(key); }
     template <class TypedKey, class Value>
@@ -96,8 +106,8 @@ struct Op {
     void set(Integers key, std::vector<std::int64_t> list) { attributes.set(key, std::move(list)); }
     void set(Reals key, std::vector<double> list) { attributes.set(key, std::move(list)); }
 
-    /// Where an operand ("input0", "output1", ...) lies in its storage, in elements: one stride for each
-    /// axis, none where it is dense and row-major; and where it starts.
+    /// The place of an operand ("input0", "output1", ...) in its storage, in elements: one stride for each
+    /// axis (none where it is dense and row-major), and the offset of its first element.
     std::vector<std::int64_t> strides(const std::string& operand) const {
         return integers(operand + "_strides");
     }
@@ -137,10 +147,10 @@ struct Trace {
     void check_op(OpId id) const;
 };
 
-/// Floating-point operations of an op by the textbook: 2 m n k for a matmul, 4 s^2 d per head for attention
-/// (10 for its gradient, half when causal), nodes of the expression times elements, ...; 0 where nothing is
-/// computed. Bytes: each distinct input once and each distinct output once (rows looked up, not the whole
-/// table).
+/// Returns the floating-point operations of an op by the textbook: 2 m n k for a matmul, 4 s^2 d per head for
+/// attention (10 for its gradient, half of that when causal), nodes of the expression times elements, ...; 0
+/// where nothing is computed. bytes_moved() counts each distinct input once and each distinct output once
+/// (for lookups the rows that are read, not the whole table).
 double floating_point_operations(const Trace& trace, const Op& op);
 double bytes_moved(const Trace& trace, const Op& op);
 

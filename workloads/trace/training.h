@@ -1,4 +1,5 @@
-// The parts of a training step that a Trace does not name: its loss, its parameters, their gradients.
+// The parts of a training step that a Trace does not state explicitly: its loss, its parameters and their
+// gradients.
 #pragma once
 
 #include <optional>
@@ -8,15 +9,16 @@
 
 namespace heddle::trace {
 
-/// The scalar that the forward pass ends in. Throws heddle::Error when there is none.
+/// Returns the scalar in which the forward pass ends. Throws heddle::Error when there is none.
 TensorId loss_of(const Trace& trace);
 
-/// Parameters, each once: updates in place make further tensors of the same storage, the first stands for
-/// all.
+/// Returns each parameter once. Updates in place create further tensors of the same storage; the first one
+/// represents them.
 std::vector<TensorId> parameters_of(const Trace& trace);
 
-/// What the optimizer reads as the gradient of a parameter: the first input of the op that overwrites it
-/// which is neither a parameter nor optimizer state. Nothing when the step has no such op.
+/// Returns the tensor that the optimizer reads as the gradient of a parameter: the first input of the op that
+/// overwrites the parameter which is neither a parameter nor optimizer state. Nothing when the step has no
+/// such op.
 std::optional<TensorId> gradient_of(const Trace& trace, TensorId parameter);
 
 }  // namespace heddle::trace

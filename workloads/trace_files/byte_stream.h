@@ -1,4 +1,4 @@
-// Files as streams: what is larger than memory allows is never held whole.
+// Files as streams, so that large files are never held in memory as a whole.
 #pragma once
 
 #include <istream>
@@ -7,20 +7,21 @@
 
 namespace heddle::trace {
 
-/// A file's uncompressed bytes, in order.
+/// A stream of a file's uncompressed bytes.
 struct ByteStream {
     std::string name;  ///< path, with ":member" when it comes out of an archive
     std::string head;  ///< the first 64 KiB, for recognition; the stream starts with them again
     std::unique_ptr<std::istream> bytes;
 };
 
-/// Opens a file and undoes gzip and tar, recognised by content. Of an archive the only member ending in .et or
-/// .json is taken; "archive.tar.gz:member" names one of several. Throws heddle::Error when the file is missing,
-/// cut or corrupt. Errors further on in compressed data are thrown by the stream when it is read (its
-/// exceptions() are on); so is the end of what a file may unpack to, 64 GiB.
+/// Opens a file and unpacks gzip and tar, recognised by content. From an archive the only member ending in
+/// .et or .json is read; "archive.tar.gz:member" names one of several. Throws heddle::Error when the file is
+/// missing, truncated or corrupt. Errors further on in compressed data, and a file that unpacks to more than
+/// 64 GiB, are thrown by the stream when it is read (its exceptions() are on).
 ByteStream open_stream(const std::string& path);
 
-/// What is left of a stream, for readers that go over a text several times. Throws heddle::Error beyond 1 GiB.
+/// Returns the rest of a stream, for readers that pass over a text several times. Throws heddle::Error beyond
+/// 1 GiB.
 std::string read_whole(ByteStream& stream);
 
 /// A stream over bytes in memory, which must outlive it.

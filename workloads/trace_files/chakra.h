@@ -13,6 +13,7 @@
 
 namespace heddle::trace {
 
+/// The types of nodes, with the numbers of the Chakra schema.
 enum class ChakraNodeType : std::uint32_t {
     invalid = 0,
     metadata = 1,
@@ -30,6 +31,7 @@ using ChakraValue = std::variant<std::monostate, bool, std::int64_t, std::uint64
                                  std::vector<bool>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                                  std::vector<double>, std::vector<std::string>>;
 
+/// An attribute of a node or of the whole graph.
 struct ChakraAttribute {
     std::string name;
     ChakraValue value;
@@ -42,6 +44,7 @@ struct ChakraOperands {
     std::string values, shapes, types;
 };
 
+/// One node of the graph.
 struct ChakraNode {
     std::uint64_t id = 0;
     std::string name;
@@ -58,31 +61,32 @@ struct ChakraNode {
     bool boolean(const std::string& attribute, bool fallback) const;
 };
 
+/// A whole graph.
 struct ChakraGraph {
     std::string version;
     std::vector<ChakraAttribute> attributes;
     std::vector<ChakraNode> nodes;
 };
 
-/// Both throw heddle::Error naming file, byte offset and what was expected there when input is cut or
-/// corrupt. `bytes` is the uncompressed stream; `file` is for messages.
+/// Read a graph. Both throw heddle::Error that names file, byte offset and what was expected there when the
+/// input is truncated or corrupt. `bytes` is the uncompressed stream; `file` is for messages.
 ChakraGraph parse_chakra(const std::string& bytes, const std::string& file);
-/// The same node by node, so that the file is never held whole: `head` has version and attributes before the
-/// first node.
+/// Does the same node by node, so that the file is never held as a whole: `head` receives version and
+/// attributes before the first node.
 void read_chakra(std::istream& bytes, const std::string& file, ChakraGraph& head,
                  const std::function<void(ChakraNode&&)>& found);
-/// The JSON form that some Chakra tools write: {"workload_graph": [{"Id", "Name", "NodeType", "runtime",
-/// ...}]}. Of the text no more is held than one node.
+/// Reads the JSON form that some Chakra tools write: {"workload_graph": [{"Id", "Name", "NodeType",
+/// "runtime", ...}]}. At most one node of the text is held at a time.
 ChakraGraph parse_chakra_json(std::istream& text, const std::string& file);
 ChakraGraph parse_chakra_json(const std::string& text, const std::string& file);
 std::string serialize_chakra(const ChakraGraph& graph);
 
-/// A Trace as a Chakra graph: one node per op with name, type, dependencies, operand shapes and types,
-/// duration and communication attributes for any reader of Chakra, and everything else in attributes named
-/// "heddle.*", so that from_chakra(to_chakra(t)) is t.
+/// Converts a Trace to a Chakra graph: one node per op with name, type, dependencies, operand shapes and
+/// types, duration and communication attributes for any reader of Chakra, and everything else in attributes
+/// named "heddle.*", so that from_chakra(to_chakra(t)) is t.
 ChakraGraph to_chakra(const Trace& trace, const RecordedDevice& device = {});
-/// Only for graphs made by to_chakra; recordings of other tools are turned into ops by workloads/importers.
-/// `device`: is given the device that the graph names.
+/// Converts a graph made by to_chakra; recordings of other tools are converted to ops by workloads/importers.
+/// `device` receives the device that the graph names.
 Trace from_chakra(const ChakraGraph& graph, const std::string& file, RecordedDevice* device = nullptr);
 bool holds_heddle_trace(const ChakraGraph& graph);
 

@@ -1,4 +1,4 @@
-// Files of traces: written, and named in errors. byte_stream.h reads them.
+// Writing of trace files, and errors that name them. byte_stream.h reads them.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace heddle::trace {
 /// Writes bytes, compressed when the path ends in ".gz".
 void write_file(const std::string& path, const std::string& bytes);
 
-/// Runs `read`; an Error that does not say which file it is about gets `file`.
+/// Runs `read` and adds `file` to errors that name no file.
 template <class Read>
 auto in_file(const std::string& file, Read read) {
     try {

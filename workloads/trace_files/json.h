@@ -20,9 +20,11 @@
 
 namespace heddle::trace {
 
+/// Writes a trace, and the device on which it was recorded, as this JSON.
 std::string to_json(const Trace& trace, const RecordedDevice& device = {});
-/// Throws heddle::Error naming the line (malformed JSON) or the element, such as ops[3].inputs[0].
-/// `device`: is given the device that the file names. Of the text no more is held than one tensor or op.
+/// Reads a trace. Throws heddle::Error that names the line (malformed JSON) or the element, such as
+/// ops[3].inputs[0]. `device` receives the device that the file names. At most one tensor or op of the text
+/// is held at a time.
 Trace from_json(std::istream& text, const std::string& file, RecordedDevice* device = nullptr);
 Trace from_json(const std::string& text, const std::string& file, RecordedDevice* device = nullptr);
 

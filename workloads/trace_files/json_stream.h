@@ -1,5 +1,5 @@
-// JSON objects of which some lists are long: every element of a list is shown and forgotten, so that memory
-// does not grow with the file.
+// JSON objects with long lists: every element of a list is passed to the reader and released, so memory does
+// not grow with the file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace heddle::trace {
 
 class JsonTape;
 
-/// A value that was read; it and all texts in it hold until the function that it is given to returns.
+/// A value that was read. It and all texts in it are valid until the function that receives it returns.
 class JsonView {
   public:
     enum class Kind : std::uint8_t { nothing, boolean, integer, real, text, list, object };
@@ -34,7 +34,8 @@ class JsonView {
     /// A whole number from 0 to 2^64 - 1; those from 2^63 up are of kind real.
     std::optional<std::uint64_t> unsigned_integer() const;
     bool truth() const;
-    /// A member of an object; what is not there, or no object, gives a view that does not exist.
+    /// Returns a member of an object. For a missing member, or a value that is not an object, it returns a
+    /// view for which no value exists.
     JsonView operator[](std::string_view key) const;
     std::size_t size() const;  ///< of a list or object
 
@@ -59,11 +60,11 @@ class JsonView {
     std::size_t index_ = 0;
 };
 
-/// Reads an object, or a bare list (whose key is then ""). `found(key, value, element)` is told of each
-/// member, where a member is a list of an empty one, and then of each of its elements (element: true). NaN
-/// and infinities, which are not JSON but which PyTorch writes, read as null. Throws heddle::Error naming the
-/// line, and the byte, where the text is malformed or ends early, and for values that nest more than 64 deep,
-/// texts beyond 16 MiB, and members or elements beyond 8 million parts or 256 MiB of text.
+/// Reads an object, or a bare list (whose key is then ""). `found(key, value, element)` is called for each
+/// member, where a list is passed as an empty one, and then for each of its elements (element: true). NaN and
+/// infinities, which are not JSON but which PyTorch writes, are read as null. Throws heddle::Error that names
+/// the line and the byte where the text is malformed or ends early, and for values that nest more than 64
+/// deep, texts beyond 16 MiB, and members or elements beyond 8 million parts or 256 MiB of text.
 void read_json_members(std::istream& text, const std::string& file,
                        const std::function<void(std::string_view key, JsonView value, bool element)>& found);
 

@@ -1,4 +1,4 @@
-// Traces from and to files, whatever their form.
+// Traces from and to files of every supported form.
 #pragma once
 
 #include <string>
@@ -8,20 +8,22 @@
 
 namespace heddle::trace {
 
+/// The forms of trace files.
 enum class FileKind : std::uint8_t { heddle_json, chakra_json, chakra, kineto, execution_trace };
 
-/// What uncompressed content is, by its first bytes (64 KiB are enough); throws heddle::Error when it is none
-/// of these.
+/// Recognises uncompressed content by its first bytes (64 KiB are enough); throws heddle::Error for any other
+/// content.
 FileKind recognise(const std::string& bytes, const std::string& file);
 
-/// A Trace that Heddle wrote: .json or .et, plain, .gz or inside a .tar.gz, recognised by content. Recordings
-/// of other tools are an Error here: importers::open_trace reads them too.
+/// Reads a Trace that Heddle wrote: .json or .et, plain, .gz or inside a .tar.gz, recognised by content.
+/// Recordings of other tools are a heddle::Error here; importers::open_trace reads them as well.
 Trace read_trace(const std::string& path);
 
-/// Any Chakra graph (.et or its JSON form), as recorded.
+/// Reads any Chakra graph (.et or its JSON form) as it was recorded.
 ChakraGraph read_chakra(const std::string& path);
 
-/// ".json" or ".et", either with ".gz" after it. `device`: on which the step was recorded.
+/// Writes a trace as ".json" or ".et", either with ".gz" after it. `device` is the device on which the step
+/// was recorded.
 void write_trace(const Trace& trace, const std::string& path, const RecordedDevice& device = {});
 
 }  // namespace heddle::trace

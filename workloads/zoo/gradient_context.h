@@ -1,4 +1,4 @@
-// What every gradient rule needs: the op, the gradients of its results, and ways to record their like.
+// What every gradient rule needs: the op, the gradients of its results, and functions that record ops.
 #pragma once
 
 #include "workloads/zoo/tape.h"
@@ -7,6 +7,7 @@ namespace heddle::zoo {
 
 using Upstream = std::vector<std::optional<Gradient>>;
 
+/// The state of one application of a gradient rule.
 class GradientContext {
   public:
     GradientContext(Tape& tape_in, const Op& op_in, const Upstream& upstream_in,
@@ -32,14 +33,14 @@ class GradientContext {
     void set(std::size_t input, TensorId gradient) { result[input] = Gradient{gradient, 0}; }
 };
 
-/// What a model does with a layer of a kind.
+/// How ops of one kind are differentiated and recomputed.
 struct LayerRule {
     OpKind kind;
     void (*gradient)(GradientContext&);  ///< null: none reaches its operands
     bool kept = false;                   ///< the results stay when a segment is recomputed selectively
 };
 
-/// Of gradients_layers.cpp; null when the kind is none of them.
+/// Returns the rule of gradients_layers.cpp for a kind; null when it has none.
 const LayerRule* layer_rule(OpKind kind);
 
 }  // namespace heddle::zoo

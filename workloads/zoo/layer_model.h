@@ -9,14 +9,14 @@
 
 namespace heddle::zoo {
 
-/// A word or number of the user's, and where it stands.
+/// A word or number from the user's file, and its line.
 struct LayerField {
     std::string text;
     int line = 0;
 };
 
-/// "convolution: {filters: 64, window: 3}". A layer written with one value alone ("dropout: 0.1") has it
-/// under "".
+/// One layer, such as "convolution: {filters: 64, window: 3}". A layer with a single value ("dropout: 0.1")
+/// has it under "".
 struct LayerSpec {
     std::string kind;
     int line = 0;
@@ -24,6 +24,7 @@ struct LayerSpec {
     std::vector<LayerSpec> layers;  ///< of repeat, residual and block
 };
 
+/// A model as its file describes it.
 struct LayerModel {
     std::string name, file;
     LayerSpec input;  ///< kind tokens, features or image
@@ -32,8 +33,8 @@ struct LayerModel {
     std::map<std::string, LayerField> options;  ///< of the step; see step_options()
 };
 
-/// One training step. `given` are options of the command line (batch, sequence of tokens, options of the
-/// step), which go before those of the file. Throws heddle::Error with file, line and key.
+/// Builds one training step. `given` are options of the command line (batch, sequence, options of the step),
+/// which take precedence over those of the file. Throws heddle::Error with file, line and key.
 trace::Trace build(const LayerModel& model, const std::map<std::string, std::string>& given);
 
 }  // namespace heddle::zoo

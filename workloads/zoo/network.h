@@ -6,13 +6,14 @@
 
 namespace heddle::zoo {
 
-/// Where the heads of an operand of attention lie: row t of [tokens, width] holds head h at
-/// offset + h * head_dim.
+/// The place of the heads of an attention operand: row t of [tokens, width] holds head h at offset + h *
+/// head_dim.
 struct Heads {
     TensorId rows = 0;
     std::int64_t width = 0, offset = 0;
 };
 
+/// The sizes of one attention layer.
 struct AttentionSizes {
     std::int64_t batch = 1, queries = 1, keys = 1;  ///< tokens are batch * queries and batch * keys
     std::int64_t heads = 1, key_heads = 1, head_dim = 64;
@@ -22,15 +23,18 @@ struct AttentionSizes {
     std::optional<TensorId> bias;
 };
 
-/// How full experts are when the r-th most popular is chosen in proportion to r^-skew (Zipf) and they are
-/// dealt to devices in that order.
+/// How full experts are when the r-th most popular one is chosen in proportion to r^-skew (Zipf) and experts
+/// are assigned to devices in that order.
 struct ExpertLoad {
-    double slots = 1;    ///< of an expert over tokens / experts
-    double dropped = 0;  ///< part of the tokens that finds no slot
+    double slots = 1;    ///< slots of an expert, as a multiple of tokens / experts
+    double dropped = 0;  ///< fraction of the tokens that find no slot
 };
-/// `capacity`: slots over tokens / experts; 0: as many as the fullest device's experts need, on average.
+
+/// Computes the load. `capacity` is the number of slots as a multiple of tokens / experts; 0: as many as the
+/// experts of the fullest device need on average.
 ExpertLoad expert_load(std::int64_t experts, std::int64_t devices, double skew, double capacity);
 
+/// Records the layers of one model.
 class Network {
   public:
     Network(const std::string& name, const StepOptions& options);
@@ -40,11 +44,13 @@ class Network {
     ElementType type() const { return type_; }  ///< of activations in memory
     const Shape& shape(TensorId id) const { return tape_.tensor(id).shape; }
 
-    /// Data of one micro-batch.
+    /// Declares data of one micro-batch.
     TensorId input(const std::string& name, ElementType type, Shape shape, TensorRole role);
-    /// Numbers that every step reads; the same name is the same tensor. See reference::initial_values().
+    /// Declares numbers that every step reads; the same name gives the same tensor. See
+    /// reference::initial_values().
     TensorId constant(const std::string& name, ElementType type, const Shape& shape);
-    /// What layers read: a copy in their type, or the master itself.
+    /// Returns the tensor that layers read: a copy of the parameter in their type, or the master weights
+    /// themselves.
     TensorId parameter(const std::string& name, const Shape& shape);
     /// Ops until the next block or end_block() may be computed again (StepOptions::recompute).
     void begin_block() { tape_.begin_segment(options_.recompute); }
@@ -52,7 +58,7 @@ class Network {
 
     /// [rows, in] -> [rows, out]; parameters name.weight [out, in] and name.bias [out].
     TensorId linear(const std::string& name, TensorId x, std::int64_t out, bool bias = true);
-    /// The same with a weight that is there already.
+    /// Does the same with an existing weight.
     TensorId linear_with(const std::string& name, TensorId x, TensorId weight,
                          std::optional<TensorId> bias = {});
     TensorId layer_norm(const std::string& name, TensorId x, double epsilon = 1e-5);
@@ -62,7 +68,7 @@ class Network {
     /// relu, gelu (by erf), gelu_tanh, silu, tanh, sigmoid.
     TensorId activation(const std::string& name, TensorId x, const std::string& function);
     TensorId add(const std::string& name, TensorId x, TensorId y);
-    /// Identity when the step has no dropout.
+    /// Returns x when the step has no dropout.
     TensorId dropout(const std::string& name, TensorId x);
     TensorId dropout(const std::string& name, TensorId x, double probability);
     TensorId embedding(const std::string& name, TensorId tokens, std::int64_t rows, std::int64_t width);
@@ -75,7 +81,7 @@ class Network {
     };
     QueryKeyValue query_key_value(const std::string& name, TensorId x, const AttentionSizes& sizes,
                                   bool bias);
-    /// Turns the heads by their position (RoPE, in halves).
+    /// Rotates the heads by their position (RoPE, with halves paired).
     Heads rotary(const std::string& name, const Heads& x, std::int64_t batch, std::int64_t sequence,
                  std::int64_t heads, std::int64_t head_dim, double theta);
     /// [batch * queries, heads * head_dim]
@@ -98,17 +104,18 @@ class Network {
     /// order of the tokens until the expert is full; the rest get 0. Its loss is added by loss().
     TensorId mixture(const std::string& name, TensorId x, const MixtureOptions& options);
 
-    /// One device's part of `count` heads, columns or tokens (StepOptions::tensor). Throws heddle::Error when
-    /// they cannot be shared evenly.
+    /// Returns one device's part of `count` heads, columns or tokens (StepOptions::tensor). Throws
+    /// heddle::Error when they cannot be divided evenly.
     std::int64_t share(const std::string& what, std::int64_t count) const;
-    /// Around layers that devices share: before the first (its columns are shared), after the last (its rows
-    /// are). The same tensor where nothing is shared.
+    /// Enclose layers that devices share: enter_shared() comes before the first (whose columns are divided),
+    /// leave_shared() after the last (whose rows are divided). They return the same tensor where nothing is
+    /// shared.
     TensorId enter_shared(const std::string& name, TensorId x);
     TensorId leave_shared(const std::string& name, TensorId x);
 
-    /// Row first + i * step of x for each i < count.
+    /// Returns the rows first + i * step of x for each i < count.
     TensorId every(const std::string& name, TensorId x, std::int64_t count, std::int64_t step);
-    /// Mean cross-entropy of logits [rows, classes], in f32, and what mixtures add.
+    /// Returns the mean cross-entropy of logits [rows, classes] in f32, plus the losses that mixtures add.
     TensorId loss(TensorId logits, TensorId labels);
 
   private:
@@ -117,9 +124,9 @@ class Network {
 
     TensorId fused_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
                              const AttentionSizes& sizes);
-    /// Over all keys of a sequence of which this device has a part (StepOptions::context): the part's own,
-    /// then those of every other device. Says which work is done and what is sent; values are not put
-    /// together.
+    /// Records attention over all keys of a sequence of which this device has a part (StepOptions::context):
+    /// first its own part, then those of all other devices. The trace describes the work and the messages;
+    /// the values are not combined.
     TensorId context_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
                                const AttentionSizes& sizes);
     TensorId composed_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
@@ -141,7 +148,7 @@ class Network {
                               std::optional<TensorId> bias);
     /// Scales of the next step from the largest values of the last ones.
     void adapt_scales();
-    /// The same in f32 with the gradient times the loss scale that is kept on the device.
+    /// Returns the same in f32, with its gradient multiplied by the loss scale that is kept on the device.
     TensorId scaled(const std::string& name, TensorId x);
     TensorId loss_scale();
 

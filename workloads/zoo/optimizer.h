@@ -1,10 +1,11 @@
-// How gradients change parameters: SGD with momentum, Adam, AdamW; with a loss scale that adapts itself.
+// The optimizers: SGD with momentum, Adam and AdamW, with an optional loss scale that adapts itself.
 #pragma once
 
 #include "workloads/zoo/tape.h"
 
 namespace heddle::zoo {
 
+/// The optimizer and its parameters.
 struct OptimizerOptions {
     enum class Kind : std::uint8_t { sgd, adamw, adam } kind = Kind::sgd;
     double learning_rate = 0.1;
@@ -19,8 +20,8 @@ struct OptimizerOptions {
     /// Gradients are multiplied by min(1, clip_norm / (norm + 1e-6)), `norm` being that of all of them, as
     /// PyTorch's clip_grad_norm_ does. 0: they are not.
     double clip_norm = 0;
-    /// Updates, norms and clipping are lists: one kernel for many tensors, as PyTorch's fused and foreach
-    /// optimizers have them.
+    /// Updates, norms and clipping work on lists: one kernel handles many tensors, as in PyTorch's fused and
+    /// foreach optimizers.
     bool lists = false;
 };
 
@@ -32,15 +33,17 @@ class Optimizer {
   public:
     Optimizer(Tape& tape, const OptimizerOptions& options) : tape_(tape), options_(options) {}
 
-    /// Gradients to look at before the first update, with dynamic_loss_scale: one op for each that finds an
-    /// element that is not finite, one that joins what they found. `scale` is the number that the loss was
-    /// multiplied by.
+    /// Checks gradients before the first update, with dynamic_loss_scale: records one op for each gradient
+    /// that finds elements which are not finite, and one that combines their results. `scale` is the number
+    /// by which the loss was multiplied.
     void look_for_infinities(const std::vector<TensorId>& gradients, TensorId scale);
-    /// After the last update, with dynamic_loss_scale.
+    /// Adapts the loss scale after the last update, with dynamic_loss_scale.
     void adapt_scale();
-    /// With clip_norm: returns the clipped gradients. After look_for_infinities(), before the first update.
+    /// Returns the clipped gradients, with clip_norm. It must be called after look_for_infinities() and
+    /// before the first update.
     std::vector<TensorId> clip(const std::vector<TensorId>& gradients);
-    /// The order of the updates that leaves the longest lists: parameters that decay, then the others.
+    /// Whether the parameter belongs to the first of two lists, which makes the lists longest: first the
+    /// parameters that decay, then the others.
     bool in_first_list(TensorId parameter) const {
         return !options_.lists || tape_.tensor(parameter).shape.size() >= 2;
     }

@@ -1,4 +1,4 @@
-// Options of a model as people write them: words and numbers in text.
+// The options of a model as users write them: words and numbers as text.
 #pragma once
 
 #include <map>
@@ -9,13 +9,15 @@
 
 namespace heddle::zoo {
 
+/// One option of a model, for help texts.
 struct OptionDescription {
     std::string name;
     std::string default_value;
     std::string meaning;
 };
 
-/// Given options over defaults. An option that is not described is an Error with the nearest word.
+/// The given options combined with the defaults. An option that is not described is a heddle::Error with the
+/// nearest word.
 class Options {
   public:
     Options(const std::string& model, const std::vector<OptionDescription>& known,

@@ -7,6 +7,7 @@
 
 namespace heddle::zoo {
 
+/// Appends the published models to `models`.
 void add_presets(std::vector<Model>& models);
 
 }  // namespace heddle::zoo

@@ -6,6 +6,7 @@
 
 namespace heddle::zoo {
 
+/// Sizes and training options of a residual network.
 struct ResNetOptions {
     std::int64_t depth = 50;  ///< 18, 34, 50, 101, 152
     std::int64_t image = 224, classes = 1000, batch = 1;
@@ -14,6 +15,7 @@ struct ResNetOptions {
     StepOptions step;
 };
 
+/// Builds one training step.
 trace::Trace resnet(const std::string& name, const ResNetOptions& options);
 
 /// Convolution without bias and batch norm; x is [N, C, H, W] or, channels last, [N, H, W, C]. Parameters
@@ -21,6 +23,7 @@ trace::Trace resnet(const std::string& name, const ResNetOptions& options);
 TensorId convolution_and_norm(Network& network, const std::string& name, TensorId x, std::int64_t filters,
                               std::int64_t window, std::int64_t stride, bool channels_last);
 
+/// Sizes and training options of the LSTM.
 struct LstmOptions {
     std::int64_t layers = 2, hidden = 650, vocabulary = 10000, batch = 20, sequence = 35;
     StepOptions step;

@@ -22,25 +22,27 @@ using trace::Tensor;
 using trace::TensorId;
 using trace::TensorRole;
 
-/// Two hundred times those of a step of GPT-3: beyond, a number of layers, moments or parts is a mistake.
+/// The largest number of ops of a step, two hundred times that of GPT-3. Beyond it, a number of layers,
+/// moments or parts must be a mistake.
 inline constexpr std::size_t kMostOps = std::size_t{1} << 20;
-/// Throws heddle::Error that says so; `at`: the op, or the option.
+/// Throws heddle::Error for a step that exceeds kMostOps; `at` names the op or the option.
 [[noreturn]] void fail_as_too_long(const std::string& at);
 
-/// The gradient of one tensor: either a tensor of the same shape, or the same number everywhere. The latter
-/// keeps the head of a backward pass free of ops that only fill and scale.
+/// The gradient of one tensor: either a tensor of the same shape, or the same number everywhere, which avoids
+/// ops that only fill and scale at the beginning of a backward pass.
 struct Gradient {
     std::optional<TensorId> tensor;
     double uniform = 0;
 };
 
+/// Options of a matrix product.
 struct MatmulOptions {
     bool transpose_a = false, transpose_b = false;
     std::optional<TensorId> bias;
     std::optional<ElementType> type;  ///< of the result; that of A when left out
 };
 
-/// What a backward pass may throw away after the forward pass and compute again.
+/// Which results the forward pass may discard, so that the backward pass computes them again.
 enum class Recompute : std::uint8_t {
     none,
     selective,  ///< results of products with weights, of convolutions and of fused attention are kept; what
@@ -48,8 +50,8 @@ enum class Recompute : std::uint8_t {
     full,       ///< only what enters a segment is kept; all of its ops run again
 };
 
-/// Several ops that are differentiated as one. `derive` gets the gradient of `output` as a tensor of its
-/// shape and returns a gradient for each of `inputs` (whether it is `needed` or not).
+/// Several ops that are differentiated as one. `derive` receives the gradient of `output` as a tensor of its
+/// shape and returns a gradient for each of `inputs`, whether it is `needed` or not.
 struct Composite {
     std::vector<TensorId> inputs;
     TensorId output = 0;
@@ -64,6 +66,7 @@ struct BackwardOptions {
     trace::OpId first = 0;  ///< ops before this one are not differentiated
 };
 
+/// Options of a convolution.
 struct ConvolutionOptions {
     std::vector<std::int64_t> strides, padding, dilation;  ///< one per axis; empty: 1, 0, 1
     std::int64_t groups = 1;
@@ -71,6 +74,7 @@ struct ConvolutionOptions {
     std::optional<TensorId> bias;
 };
 
+/// Options of a pooling.
 struct PoolingOptions {
     bool maximum = true;
     std::vector<std::int64_t> window, strides, padding;  ///< one per axis; padding empty: 0
@@ -86,11 +90,11 @@ class Tape {
 
     void set_phase(Phase phase) { phase_ = phase; }
 
-    /// Throws heddle::Error when that many ops more would make the step longer than one may be: what is
-    /// repeated tells it at once, not after a million ops.
+    /// Throws heddle::Error when `more` further ops would make the step too long, so that a repetition
+    /// reports this immediately and not after a million ops.
     void expect(std::int64_t more) const;
-    /// The same of what was recorded from op `first` on, `times` more times. For the second of what is
-    /// repeated: the first one may make what all of them read.
+    /// Does the same for `times` repetitions of the ops recorded from op `first` on. It is meant for the
+    /// second repetition, because the first one may create what all of them read.
     void expect_again(std::size_t first, std::int64_t times) const;
     std::size_t ops() const { return trace_.ops.size(); }
 
@@ -103,7 +107,7 @@ class Tape {
                          const std::vector<TensorId>& inputs, std::optional<ElementType> type = {},
                          const std::vector<double>& scalars = {});
     TensorId cast(const std::string& name, TensorId x, ElementType type);
-    /// The same storage seen with another shape; no op.
+    /// Returns the same storage with another shape, without an op.
     TensorId view(const std::string& name, TensorId x, Shape shape);
     /// Some elements of `x`, seen with the given shape; the op that uses it says where they are in
     /// "input<i>_strides" and "input<i>_offset".
@@ -153,7 +157,7 @@ class Tape {
     TensorId scatter(const std::string& name, TensorId x, TensorId indices, TensorId updates);
     TensorId embedding(const std::string& name, TensorId table, TensorId indices);
     TensorId fill(const std::string& name, ElementType type, Shape shape, double value);
-    /// Of a tensor from outside whose extent is known only at the end.
+    /// Sets the shape of an external tensor whose extent is known only at the end.
     void set_shape(TensorId id, Shape shape) { trace_.tensors.at(id).shape = std::move(shape); }
 
     /// Overwrites parameters or state: outputs are new tensors that share the storage of `targets`.

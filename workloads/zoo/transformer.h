@@ -6,7 +6,7 @@
 
 namespace heddle::zoo {
 
-/// A stack of blocks.
+/// The sizes of a stack of blocks.
 struct TransformerSizes {
     std::int64_t layers = 12, hidden = 768, heads = 12;
     std::int64_t key_heads = 0;     ///< 0: as many as heads
@@ -14,6 +14,7 @@ struct TransformerSizes {
     std::int64_t feed_forward = 0;  ///< 0: 4 * hidden
 };
 
+/// The variant of a transformer block.
 struct BlockOptions {
     TransformerSizes sizes;
     bool rms = false;         ///< RMS norms instead of layer norms
@@ -26,10 +27,11 @@ struct BlockOptions {
     double rotary = 0;  ///< base of rotary positions; 0: none
 };
 
-/// One block over x [batch * sequence, hidden].
+/// Records one block on x [batch * sequence, hidden].
 TensorId transformer_block(Network& network, const std::string& name, TensorId x, std::int64_t batch,
                            std::int64_t sequence, const BlockOptions& options);
 
+/// A decoder that predicts the next token.
 struct LanguageModelOptions {
     BlockOptions block;
     std::int64_t vocabulary = 50257, batch = 1, sequence = 1024;
@@ -38,22 +40,27 @@ struct LanguageModelOptions {
     StepOptions step;
 };
 
-/// The next token from those before (Radford et al., 2019; Brown et al., 2020; Touvron et al., 2023).
+/// Builds a training step of a decoder, which predicts the next token from those before it (Radford et al.,
+/// 2019; Brown et al., 2020; Touvron et al., 2023).
 trace::Trace decoder(const std::string& name, const LanguageModelOptions& options);
 
-/// BERT (Devlin et al., 2019) with both heads of its pre-training: every token, and whether the second
-/// sentence follows the first. Norms after; segments and positions are learned.
+/// Builds a training step of BERT (Devlin et al., 2019) with both heads of its pre-training: every token, and
+/// whether the second sentence follows the first. Norms come after the sums; segments and positions are
+/// learned.
 trace::Trace bert(const std::string& name, const LanguageModelOptions& options);
 
+/// A vision transformer.
 struct ViTOptions {
     BlockOptions block;
     std::int64_t image = 224, patch = 16, classes = 1000, batch = 1;
     StepOptions step;
 };
 
-/// Vision Transformer (Dosovitskiy et al., 2021): patches, a class token whose last state is classified.
+/// Builds a training step of a Vision Transformer (Dosovitskiy et al., 2021): patches, and a class token
+/// whose last state is classified.
 trace::Trace vit(const std::string& name, const ViTOptions& options);
 
+/// An encoder-decoder with mixtures of experts.
 struct SwitchOptions {
     TransformerSizes sizes;  ///< layers of the encoder, and as many of the decoder
     Network::MixtureOptions mixture;
@@ -62,11 +69,12 @@ struct SwitchOptions {
     StepOptions step;
 };
 
-/// Switch Transformer (Fedus et al., 2022) on T5 (Raffel et al., 2020): RMS norms, relative positions added
-/// to scores that are not scaled, no biases, a tied head.
+/// Builds a training step of a Switch Transformer (Fedus et al., 2022) on T5 (Raffel et al., 2020): RMS
+/// norms, relative positions added to scores that are not scaled, no biases, and a tied head.
 trace::Trace switch_transformer(const std::string& name, const SwitchOptions& options);
 
-/// The part of the batch that one micro-batch has; throws when it does not come out even.
+/// Returns the part of the batch that one micro-batch has. Throws heddle::Error when the batch cannot be
+/// divided evenly.
 std::int64_t part_of_batch(const std::string& model, std::int64_t batch, const StepOptions& step);
 /// Throws heddle::Error naming "<model> option <key>" when the value is below 1.
 void require_positive(const std::string& model, const std::string& key, std::int64_t value);

@@ -1,5 +1,5 @@
-// The size of L2 that a launch is simulated with: designs that differ in nothing that it could notice have
-// its simulation in common.
+// The size of L2 with which a launch is simulated, chosen so that designs whose difference the launch cannot
+// notice share one simulation.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace heddle::sim {
 
-/// Bytes. A launch for all of whose memory and code L2 has room replaces no line, so that it takes as long
-/// with every L2 for which that holds: it is simulated with a size that follows from its lines and the
-/// device's other parameters alone. Other launches have the device's own L2, as have those that find it full
-/// (PlannedLaunch::others_dirty).
+/// Returns that size in bytes. A launch whose memory and code fit in L2 replaces no line, so it takes the
+/// same time with every L2 that is large enough: it is simulated with a size that depends only on its lines
+/// and the device's other parameters. Other launches are simulated with the device's own L2, as are those
+/// that begin with a full L2 (PlannedLaunch::others_dirty).
 std::uint64_t canonical_l2_bytes(const models::gpu::GpuConfig& config, const program::GpuProgram& program,
                                  const PlannedLaunch& planned);
 

@@ -1,5 +1,5 @@
-// Which operands previous kernels left in the L2 cache. A kernel is simulated alone; what it finds in L2 is
-// supplied by this pass over the step, at the grain of whole buffers.
+// Which operands previous kernels left in the L2 cache. Kernels are simulated one at a time; this pass over
+// the step determines, at the granularity of whole buffers, what each kernel finds in L2.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,25 @@ struct BufferUse {
     bool written = false;
 };
 
-/// Least-recently-used list of buffers. A kernel that touched a buffer leaves its last bytes most recently
-/// used; what does not fit falls out, oldest first.
+/// A list of buffers with least-recently-used replacement. A kernel that touched a buffer leaves the buffer's
+/// last bytes most recently used; the oldest bytes are evicted when the capacity is exceeded.
 class L2Residency {
   public:
-    /// `capacity_bytes`: of one partition of L2. All SMs read what lies there, so that each partition has its
-    /// copy. What a kernel wrote lies in one of `partitions` alone.
+    /// `capacity_bytes` is the capacity of one partition of L2. Data that SMs read is copied into each
+    /// partition; data that a kernel wrote is held by only one of the `partitions`.
     explicit L2Residency(std::uint64_t capacity_bytes, unsigned partitions = 1)
         : capacity_(capacity_bytes), partitions_(partitions) {}
 
-    /// Bytes of the buffer that are still in the cache: its tail, in whole sixteenths of the buffer so that
-    /// nearly equal situations have the same kernel time.
+    /// Returns how many bytes at the end of the buffer are still in the cache, in whole sixteenths of the
+    /// buffer, so that nearly equal situations give the same kernel time.
     std::uint64_t resident_bytes(std::uint64_t buffer, std::uint64_t size) const;
-    /// A kernel wrote to it, and what is left of it is still to be written to memory. (Only touch_together()
-    /// knows who writes.)
+    /// Returns whether the resident bytes of a buffer were written and not yet written back to memory. Only
+    /// touch_together() records writes.
     bool dirty(std::uint64_t buffer) const;
+    /// Records that one kernel used `size` bytes of a buffer.
     void touch(std::uint64_t buffer, std::uint64_t size);
-    /// By one kernel, which goes through all of them at once: where there is too little room, each leaves the
-    /// same part.
+    /// Records that one kernel used several buffers at the same time: where they exceed the capacity, the
+    /// same fraction of each stays resident.
     void touch_together(const std::vector<BufferUse>& uses);
 
   private:

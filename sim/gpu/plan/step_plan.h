@@ -1,4 +1,4 @@
-// The launches of a step, with what each finds in L2.
+// The launches of a step, with the contents of L2 that each of them finds.
 #pragma once
 
 #include <vector>
@@ -11,9 +11,10 @@
 
 namespace heddle::sim {
 
-/// Steps that a device recorded (Op::measured_us) begin amid others: L2 is full of what earlier launches read
-/// and wrote (L2InUse). Other steps begin with an empty L2, and what they write is taken as written back when
-/// the next launch begins.
+/// Plans the launches of a lowered step. Steps that were recorded on a device (Op::measured_us) ran between
+/// other steps: they begin with an L2 full of what earlier launches read and wrote (L2InUse). Other steps
+/// begin with an empty L2, and what a launch writes is assumed to be written back before the next launch
+/// begins. `lowered` must outlive the result.
 std::vector<PlannedLaunch> plan_step(const trace::Trace& trace, const lowering::GpuLowering& lowered,
                                      const models::gpu::GpuConfig& config, ptx::Assembly assembly);
 

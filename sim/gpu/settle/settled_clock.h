@@ -1,8 +1,9 @@
-// The clock of a step and the times of its kernels at it, from as few simulations as possible. The clock
-// follows from the power of all kernels, which follows from their times, which follow from the clock. A guess
-// begins; the kernels that draw most for what they cost to simulate mend it; the rest is simulated there.
-// Then all are taken to the clock at which the board settles (clocked_outcome.h), and simulated anew only as
-// far as that leaves too much unsure.
+// Finds the clock of a step, and the times of its kernels at that clock, with as few simulations as possible.
+// The clock follows from the power of all kernels, which follows from their times, which follow from the
+// clock. The search begins with an estimate. It is corrected with simulations of the kernels that contribute
+// most energy for their cost of simulation; the remaining kernels are simulated at the corrected clock. All
+// results are then converted to the clock on which the board settles (clocked_outcome.h), and kernels are
+// simulated again only where the conversion leaves too large an error.
 #pragma once
 
 #include <cstddef>
@@ -18,41 +19,46 @@
 
 namespace heddle::sim {
 
-/// What a launch takes, roughly, before it is simulated.
+/// A rough estimate of a launch's costs before it is simulated.
 struct LaunchEstimate {
-    double fixed_seconds = 0, cycles = 0;  ///< the longer of the two counts
-    double fixed_joules = 0;               ///< whatever the clock
-    double joules = 0;                     ///< at the highest clock; goes with its square
-    double cost = 0;                       ///< of simulating it, any unit
-    double turns = 1;                      ///< for how many launches it stands
+    /// Seconds that no clock changes, and cycles of the SMs; the longer of both determines the time.
+    double fixed_seconds = 0, cycles = 0;
+    double fixed_joules = 0;               ///< energy that does not depend on the clock
+    double joules = 0;  ///< energy at the highest clock, in addition; scales with the square of the clock
+    double cost = 0;                       ///< cost of simulating it, in any unit
+    double turns = 1;                      ///< number of launches that it stands for
 };
 
+/// The search itself. The caller simulates what next() returns and passes the outcomes to add(), until next()
+/// returns nothing.
 class SettledStep {
   public:
-    /// Error of the step's time, relative, that need not be made smaller.
+    /// Relative error of the step's time below which no further simulations are done.
     static constexpr double kTolerance = 0.005;
 
+    /// Launches to simulate at one clock, in hertz.
     struct Round {
         double clock = 0;
-        std::vector<std::size_t> launches;  ///< in the plan, one for each key
+        std::vector<std::size_t> launches;  ///< indices in the plan, one for each key
     };
 
-    /// `estimates`: one for each launch. `plan` must outlive this.
+    /// `estimates` has one entry for each launch. `sms` is the number of SMs. `plan` and `power` must outlive
+    /// this object.
     SettledStep(const std::vector<PlannedLaunch>& plan, const std::vector<LaunchEstimate>& estimates,
                 const ClockRange& range, const models::gpu::PowerConfig& power, std::uint32_t sms,
                 double tolerance = kTolerance);
 
-    /// What is to be simulated next; nothing: the clock is known.
+    /// Returns what to simulate next; nothing when the clock is known.
     std::optional<Round> next();
-    /// Of the last round, by key.
+    /// Adds the outcomes of the last round, by key.
     void add(double clock, const std::map<std::string, LaunchOutcome>& outcomes);
 
-    /// Of all launches at the settled clock, by key.
+    /// Returns the outcomes of all launches at the settled clock, by key.
     std::map<std::string, LaunchOutcome> outcomes() const;
     const SettledClock& settled() const { return settled_; }
-    /// By how much the time of all launches together may be wrong at the settled clock, relative.
+    /// Returns a bound on the relative error of the total time of all launches at the settled clock.
     double error() const { return error_; }
-    /// Of those at which something was simulated that counts.
+    /// Return the range of the clocks at which the simulations that contribute to the result were made.
     double lowest_clock() const;
     double highest_clock() const;
 

@@ -1,4 +1,4 @@
-// The declared simpler way: what an op costs when no program of it could be made. A roofline, and it says so.
+// The fallback for ops for which no program could be made: a roofline estimate that is marked as such.
 #pragma once
 
 #include <string>
@@ -9,9 +9,11 @@
 
 namespace heddle::sim {
 
-/// Launch overhead plus the larger of bytes over DRAM bandwidth and operations over peak rate; host copies
-/// take the host link's latency plus bytes over its bandwidth. Fidelity is `estimated`, or `unknown` for what
-/// nobody understands: its recorded time stands in, else the least that it can take.
+/// Estimates an op as the launch overhead plus the larger of bytes over DRAM bandwidth and operations over
+/// peak rate; copies between host and device take the host link's latency plus bytes over its bandwidth. The
+/// fidelity is `estimated`, or `unknown` for an op that is not understood: it takes its recorded time, or,
+/// where none was recorded, the lower bound from its operands. `reason`, why no program was made, becomes the
+/// kernel's name.
 KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
                              const models::gpu::GpuConfig& config, const std::string& reason);
 

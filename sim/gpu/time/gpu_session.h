@@ -1,4 +1,4 @@
-// One elaborated GPU in one process, running planned launches.
+// One elaborated GPU in one process, which runs planned launches.
 #pragma once
 
 #include <cstddef>
@@ -15,38 +15,43 @@
 
 namespace heddle::sim {
 
-/// Values of a program's buffers, by BufferId, for functional runs. A buffer's bytes are moved into device
-/// memory for each launch and out again, so every launch sees the canonical layout that its time is defined
-/// for.
+/// Values of a program's buffers, by BufferId, for functional runs. Before each launch a buffer's bytes are
+/// moved to device memory, and afterwards back, so every launch has the canonical layout for which its time
+/// is defined.
 using BufferValues = std::vector<std::vector<std::byte>>;
 
-/// At most one of these per process: SystemC elaborates once.
+/// The GPU itself. A process can have at most one, because SystemC elaborates once.
 class GpuSession {
   public:
+    /// `sample` makes a session that can extrapolate work that repeats. `series` selects the counters that
+    /// are recorded.
     explicit GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle = false,
                         bool sample = false, models::gpu::SeriesSettings series = {});
 
-    /// Runs a launch in timing mode, or with real values when `values` is given.
+    /// Runs a launch in timing mode, or with real values when `values` is given; then `values` receives the
+    /// results. Throws heddle::Error when the launch cannot be executed, such as for an access out of bounds.
     LaunchOutcome run(const program::GpuProgram& program, const PlannedLaunch& planned,
                       BufferValues* values = nullptr);
 
-    /// The same values as run(), without time: far quicker.
+    /// Computes the same values as run() without timing, which is much faster.
     void compute(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues& values);
 
-    /// Some of its registers lie in local memory, as scheduled.
+    /// Whether some registers of the launch's kernel lie in local memory after scheduling.
     bool spills(const PlannedLaunch& planned);
 
-    /// Of the runs that follow.
+    /// Set the clock of the SMs and the size of L2 for later runs.
     void set_clock(double hertz) { gpu_.set_clock(hertz); }
     void set_l2_size(std::uint64_t bytes) { gpu_.set_l2_size(bytes); }
-    /// Of the host, for each of the runs that follow: models::gpu::RunOptions::threads, threads_in_full.
+    /// Sets how many threads of the host later runs may use: models::gpu::RunOptions::threads and
+    /// threads_in_full.
     void set_threads(unsigned threads, unsigned in_full = 0) {
         threads_ = threads;
         threads_in_full_ = in_full;
     }
-    /// Of the runs that follow: models::gpu::RunOptions::signals.
+    /// Sets the receiver of signals for later runs (models::gpu::RunOptions::signals); nullptr: none. It must
+    /// outlive them.
     void set_signals(models::SignalTrace* signals) { signals_ = signals; }
-    /// For each of the runs that follow; on the whole device, unless the session was made for sampling.
+    /// Chooses whether later runs are sampled. Without effect unless the session was made for sampling.
     void set_sample(bool sample) { sample_ = sample; }
 
   private:
@@ -57,7 +62,7 @@ class GpuSession {
     unsigned threads_ = 1, threads_in_full_ = 0;
     models::gpu::SeriesSettings series_;
     models::SignalTrace* signals_ = nullptr;
-    /// By entry and text, and what becomes of it.
+    /// Kernels that have been loaded, by entry and text, and by how they were scheduled.
     std::map<std::pair<std::string, ptx::Assembly>, std::shared_ptr<ptx::LoadedKernel>> kernels_;
 };
 

@@ -1,4 +1,4 @@
-// From what the GPU model says of a launch to what a run keeps of it.
+// From the GPU model's result of a launch to the part that a run keeps.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@
 
 namespace heddle::sim {
 
-/// `shared_bytes`: of a thread block, static and dynamic.
+/// Converts the model's result. `shared_bytes` is the static and dynamic shared memory of a thread block.
 LaunchOutcome outcome_of(models::gpu::KernelResult result, std::uint64_t shared_bytes);
 
-/// `overlap`: cycles of the launch that lie beside the one before; they are left out of its time.
+/// Makes the entry for the run's result. `overlap` is the number of the launch's cycles in which the previous
+/// launch still ran; the entry's time does not include them.
 KernelResult kernel_result(const std::string& name, const ptx::Dim3& grid, const ptx::Dim3& block,
                            const LaunchOutcome& outcome, const models::gpu::GpuConfig& config,
                            std::uint64_t overlap = 0);

@@ -1,4 +1,4 @@
-// The stage `assemble`: from the kernels of a step and their schedule to its result.
+// The stage `assemble`: it turns the kernels of a step and their schedule into the run's result.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace heddle::sim {
 
-/// Adds everything up into `result`: ops, kernels with their times, coverage, totals. One outcome for each op of
-/// the trace.
+/// Fills in `result`: ops, kernels with their times, coverage and totals. `outcomes` has one entry for each
+/// op of the trace, and `schedule` is what schedule_step() made of them.
 void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, const StepSchedule& schedule,
                    RunResult& result);
 
-/// "matmul 2048x3072x768 bf16 tn": what an op computes, short and the same for equal work.
+/// Describes what an op computes with its shapes and element type, such as "matmul 2048x3072x768 bf16 tn".
+/// Ops that do equal work have equal descriptions, and the reports add them up under it.
 std::string describe_op(const trace::Trace& trace, const trace::Op& op);
 
 }  // namespace heddle::sim

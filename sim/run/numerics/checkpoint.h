@@ -1,4 +1,4 @@
-// A training that goes on later: the state after a step, in one file.
+// Checkpoints of a training: the state after a step in one file, from which a later run continues.
 #pragma once
 
 #include <map>
@@ -9,23 +9,29 @@
 
 namespace heddle::sim {
 
+/// The state of a training after `steps` steps, on the device and in the reference.
 struct Checkpoint {
-    std::string identity;  ///< of model, device and data: another training cannot go on from here
-    unsigned steps = 0;    ///< done
+    /// Names model, device and data; only a training with the same identity can continue.
+    std::string identity;
+    unsigned steps = 0;  ///< number of steps done
     std::vector<double> device_loss, reference_loss;
-    /// By tensor: what the device holds (every number format fits a double exactly), what the reference
-    /// holds, and how far the reference's parameters have travelled.
+    /// By tensor, for parameters and optimizer state: what the device holds (every number format converts to
+    /// double exactly), and what the reference holds after it has trained independently from the same initial
+    /// values.
     std::map<trace::TensorId, std::vector<double>> device, reference;
 };
 
-/// Written aside and renamed. Throws heddle::Error when that cannot be done.
+/// Writes the checkpoint to a temporary file and renames it to `path`, so that an interrupted write leaves
+/// the old file. Throws heddle::Error when that fails.
 void write_checkpoint(const Checkpoint& checkpoint, const std::string& path);
 
-/// Throws heddle::Error when there is no such file, when it is damaged, or when its identity is another.
+/// Reads a checkpoint. Throws heddle::Error when the file does not exist, is damaged, or has another identity
+/// than `identity`.
 Checkpoint read_checkpoint(const std::string& path, const std::string& identity);
 
-/// Whether a training whose tensors have so many `elements` can go on from it: a loss for each step, and
-/// every tensor whole on the device and in the reference. Throws heddle::Error that names the file.
+/// Checks that a training whose tensors have `elements` elements each can continue from the checkpoint: it
+/// needs a loss for each step and every tensor in full, on the device and in the reference. Throws
+/// heddle::Error that names the file `path` otherwise.
 void check_values(const Checkpoint& checkpoint, const std::map<trace::TensorId, std::size_t>& elements,
                   const std::string& path);
 

@@ -1,4 +1,4 @@
-// Real data sets that are made on the spot: what a training step reads as input and labels.
+// Data sets for training with real values: what each step reads as inputs and labels.
 #pragma once
 
 #include <map>
@@ -10,22 +10,24 @@
 
 namespace heddle::sim {
 
+/// A source of batches. Batches depend on the step's number alone, so that a resumed training sees the same
+/// ones.
 class TrainingData {
   public:
     virtual ~TrainingData() = default;
-    /// Values of the inputs and labels of step `step` (from 0). The same for the same step, always.
+    /// Returns the values of the inputs and labels of step `step`, counted from 0, by tensor.
     virtual std::map<trace::TensorId, std::vector<double>> batch(unsigned step) const = 0;
-    /// For people, one line.
+    /// One line that describes the data for people.
     virtual std::string description() const = 0;
-    /// Everything that batches depend on.
+    /// Text that differs whenever the batches differ; a checkpoint's identity contains it.
     virtual std::string identity() const = 0;
 };
 
-/// "spirals": as many interleaved spirals as there are classes, for a model that reads points [N, 2] and
-/// labels [N]; fresh points in every step, on a grid of 2^-7 so that every number format holds them. Anything
-/// else is a file: its bytes are the tokens of a model that reads tokens [N] and the token after each as
-/// labels [N]; every step begins at another place. Throws heddle::Error when the model reads something else,
-/// or the file is too short.
+/// Opens a data set. "spirals" makes as many interleaved spirals as there are classes, for a model that reads
+/// points [N, 2] and labels [N]; every step has fresh points on a grid of 2^-7, which every number format
+/// represents exactly. Anything else names a file whose bytes are the tokens of a model that reads tokens [N]
+/// and takes the token after each one as labels [N]; every step begins at another place of the file. Throws
+/// heddle::Error when the model reads something else or the file is too short.
 std::unique_ptr<TrainingData> open_training_data(const std::string& what, const trace::Trace& trace);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// Time in which work is done again and again, of which one turn is scheduled.
+// Time for loops of which a schedule contains a single iteration.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,18 @@
 
 namespace heddle::sim {
 
-/// From times of a schedule that holds one turn of each loop to times at which the same happens when each of
-/// these turns is done as often as it stands for. Between the end of the work before a turn and the end of
-/// the turn, time goes on as many times slower. A host that takes longer to hand out the turns than the
-/// device to do them lets it wait, once its lead is used up; all of that waiting is put before the turn.
+/// Maps times of a schedule that contains one iteration of each loop to the times at which the same events
+/// happen when every iteration is executed. Between the end of the work before an iteration and the
+/// iteration's end, time advances as many times more slowly as there are iterations. Where the host takes
+/// longer to launch the iterations than the device to execute them, the device waits once the host's lead is
+/// used up; all of that waiting is placed before the iteration.
 class StretchedTime {
   public:
     /// `repeated`: as schedule_streams() takes them.
     StretchedTime(const std::vector<StreamWork>& work, const std::vector<WorkTimes>& times,
                   const std::vector<RepeatedWork>& repeated);
-    /// When something ends or begins: only what begins has waited.
+    /// Converts the time at which something ends or begins. The two differ in that only what begins has
+    /// waited for the host.
     double end(double us) const;
     double begin(double us) const;
 

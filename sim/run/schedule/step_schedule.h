@@ -1,4 +1,4 @@
-// The stage `schedule`: when everything in a step runs, the host's work included.
+// The stage `schedule`: it determines when everything in a step runs, including the host's work.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,19 @@
 
 namespace heddle::sim {
 
+/// The times of everything in a step, in microseconds from the host's first work.
 struct StepSchedule {
-    std::vector<WorkTimes> work;       ///< of every kernel of every op, in order, views left out
-    StepDivision division;             ///< what the step's time consists of
-    std::vector<double> op_starts_us;  ///< by op: of its first kernel; of an op without kernels, that of the op before
+    std::vector<WorkTimes> work;  ///< every kernel of every op in order, without views
+    StepDivision division;        ///< what the step's time consists of
+    /// Start of each op's first kernel; an op without kernels has the start of the op before it.
+    std::vector<double> op_starts_us;
 };
 
 /// Fills in the host's times of the outcomes: those that were recorded when the trace has any, else the
-/// declared costs; in a graph one call for everything. Returns whether they were recorded.
+/// declared costs; a graph has one call for the whole step. Returns whether they were recorded.
 bool add_host_times(const trace::Trace& trace, const HostCosts& costs, bool graph, std::vector<OpOutcome>& outcomes);
 
-/// One outcome for each op of the trace.
+/// Schedules a step. `outcomes` has one entry for each op of the trace.
 StepSchedule schedule_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes,
                            const SharedDevice& device = {});
 

@@ -1,5 +1,5 @@
-// When everything that a host hands to a device runs: streams, dependencies, the host's own time, and kernels
-// that share the device.
+// Determines when everything that a host launches on a device runs: streams, dependencies, the host's own
+// time, and kernels that share the device.
 #pragma once
 
 #include <cstdint>
@@ -9,83 +9,91 @@
 
 namespace heddle::sim {
 
-/// What carries a piece of work out.
+/// The part of a device that executes a piece of work.
 enum class Engine : std::uint8_t { kernels, copy, network };
 
-/// One kernel, copy or collective, in the order in which the host hands them out.
+/// One kernel, copy or collective. A schedule takes them in the order in which the host launches them.
 struct StreamWork {
     std::uint32_t stream = 0;
     Engine engine = Engine::kernels;
-    double host_us = 0;  ///< that the host works before it has handed this out
-    double gap_us = 0;   ///< from the end of the work before it in its stream, and of what it waits for
-    double time_us = 0;  ///< alone on the device
-    /// Of kernels: thread blocks for each that the device has room for; 1: one wave fills it. 0: none are
-    /// known.
+    double host_us = 0;  ///< time that the host works before it has launched this
+    /// Time from the end of the previous work in its stream, and of all that it depends on, to its start.
+    double gap_us = 0;
+    double time_us = 0;  ///< its duration when it runs alone on the device
+    /// For kernels: the number of thread blocks divided by how many the device holds at a time; 1 means that
+    /// one full wave fills the device. 0: the number is not known.
     double waves = 1;
-    std::map<std::string, double> demand;  ///< of each resource that it uses: part of the peak, alone
-    std::vector<std::size_t> after;        ///< earlier work that must have ended
-    bool blocks_host = false;              ///< the host goes on when this has ended
-    /// Of a collective: part of the device's SMs that its thread blocks keep, one each.
+    /// By resource: fraction of the peak that it uses when it runs alone.
+    std::map<std::string, double> demand;
+    std::vector<std::size_t> after;  ///< indices of earlier work that must have ended before this starts
+    bool blocks_host = false;        ///< the host continues only when this has ended
+    /// For collectives: the fraction of the device's SMs that its thread blocks occupy, one SM for each
+    /// block.
     double holds = 0;
-    /// Of a collective or a copy: that the end of a kernel beside it waits for the writes that it has on
-    /// their way; and the parts of its time between which it has such writes. For the rest it waits for
-    /// others.
+    /// For collectives and copies: how much longer the end of a kernel that runs concurrently waits for the
+    /// writes that this has in flight, and the interval in which there are such writes, as fractions of its
+    /// own time. In the rest of its time it waits for other devices.
     double flush_us = 0;
     double writes_from = 0, writes_until = 1;
 };
 
-/// The part of its time for which a kernel needs SMs, and as many as there are: that of its busiest unit of
-/// the SMs, or else what memory and L2 leave of it. With fewer SMs that part takes longer.
+/// Returns the fraction of a kernel's time that depends on the number of SMs: the utilisation of the busiest
+/// unit of the SMs, or, where that is larger, what memory and L2 do not explain. That fraction of the time
+/// grows when the kernel has fewer SMs.
 double need_of_sms(const std::map<std::string, double>& demand);
 
+/// When a piece of work was launched, started and ended.
 struct WorkTimes {
-    double launched_us = 0;  ///< the host has handed it out
+    double launched_us = 0;  ///< when the host had launched it
     double start_us = 0, end_us = 0;
 };
 
 /// How the time of a step divides. The parts add up to `total_us`.
 struct StepDivision {
     double total_us = 0;
-    double kernels_us = 0;        ///< at least one kernel runs
-    double communication_us = 0;  ///< no kernel, but a collective
-    double copies_us = 0;         ///< neither, but a copy
-    double gaps_us = 0;           ///< nothing runs, work is being started
-    double host_us = 0;           ///< nothing runs, and nothing could: the host has not handed it out
+    double kernels_us = 0;        ///< time in which at least one kernel runs
+    double communication_us = 0;  ///< time in which no kernel runs, but a collective does
+    double copies_us = 0;         ///< time in which neither runs, but a copy does
+    double gaps_us = 0;           ///< time in which nothing runs and work is being started
+    double host_us = 0;           ///< time in which nothing runs because the host has not launched anything
     double overlapped_us =
         0;  ///< what running side by side saved: times of all work less the time in which any ran
 };
 
+/// What schedule_streams() returns.
 struct StreamSchedule {
     std::vector<WorkTimes> work;
     StepDivision division;
 };
 
-/// Work [first, last) that is done `turns` times, one turn after the other, and is given once.
+/// A loop: the work with indices [first, last) is given once and executed `turns` times in sequence.
 struct RepeatedWork {
     std::size_t first = 0, last = 0;
     double turns = 1;
 };
 
-/// Work of one stream runs in order. Work that may start does so `gap_us` later; it needs its engine's place:
-/// copies (one at a time) and collectives (one at a time) have engines of their own; kernels share the
-/// device.
+/// Schedules work. Work of one stream runs in order. Work that is ready starts `gap_us` later, when its
+/// engine is free: copies and collectives have an engine each, which executes one at a time; kernels share
+/// the device.
 ///
-/// Kernels side by side. The block scheduler hands out thread blocks of the kernel that came first and gives
-/// others the places that it leaves ("leftover policy": Pai et al., ASPLOS 2013; Amert et al., RTSS 2017). So
-/// a kernel that finds a part of the places it wants proceeds at that part of its speed. What then runs
-/// together, collectives and copies included, shares each resource: where the demands add up to more than 1,
-/// all who use it slow down by that sum. The rates found so never ask for more than a resource has.
+/// Concurrent kernels: the block scheduler places the thread blocks of the kernel that came first and gives
+/// the remaining places to others (the "leftover policy" of Pai et al., ASPLOS 2013, and Amert et al., RTSS
+/// 2017). A kernel that finds only a fraction of the places it needs proceeds at that fraction of its speed.
+/// All work that then runs together, including collectives and copies, shares each resource: where the
+/// demands add up to more than 1, everything that uses the resource slows down by that sum. The resulting
+/// rates never exceed a resource's peak.
 ///
-/// Beside a collective a kernel has the SMs that the collective does not hold: it takes as many times longer
-/// as it needs more whole waves there, for the part of its time that SMs decide (need_of_sms).
+/// Beside a collective, a kernel has the SMs that the collective does not occupy. The fraction of its time
+/// that depends on SMs (need_of_sms) grows by the ratio of the numbers of whole waves.
 ///
-/// The end of a kernel flushes: it waits for all writes on their way, those of a collective or a copy beside
-/// it too (`flush_us`). Beside both it waits twice for the copy: thread blocks of the collective fence after
-/// every slice that they send, these fences wait for the copy as well, and the kernel's comes behind one.
+/// The end of a kernel flushes: it waits for all writes in flight, including those of a concurrent collective
+/// or copy (`flush_us`). When both run, it waits twice for the copy: thread blocks of the collective execute
+/// a fence after every slice that they send, these fences wait for the copy as well, and the kernel's fence
+/// comes after one of them.
 ///
-/// `launch_latency_us`: from the host's call to the earliest start. `repeated`: apart or within one another,
-/// in order, outer ones before inner ones; one turn is scheduled, and times are stretched for all of them
-/// (repeated_work.h).
+/// `launch_latency_us` is the time from the host's call to the earliest start. `repeated` lists loops that
+/// are disjoint or nested, in order, outer ones before inner ones; one iteration is scheduled, and times are
+/// extended to all of them (repeated_work.h).
 StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us,
                                 const std::vector<RepeatedWork>& repeated = {});
 

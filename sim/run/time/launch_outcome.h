@@ -1,4 +1,4 @@
-// What a worker reports of one simulated program.
+// What a worker process reports about one simulated kernel or program.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,36 @@
 
 namespace heddle::sim {
 
-/// What the parent keeps of a simulated kernel. Travels between processes and to the cache as JSON.
+/// The result of one simulated kernel or program. It travels between processes and to the cache as JSON.
 struct LaunchOutcome {
     std::uint64_t cycles = 0;
-    std::uint64_t dependents_start = 0;  ///< the part of them after which a programmatic launch may begin
+    std::uint64_t dependents_start = 0;  ///< cycle from which a programmatic dependent launch may begin
     double seconds = 0;
     std::uint64_t warp_instructions = 0;
     std::uint32_t registers_per_thread = 0, shared_bytes = 0, ctas_per_sm = 0;
     double dram_bytes = 0, l2_bytes = 0;
-    std::optional<double> l2_hit_rate;  ///< GPU: of the sectors that were loaded; none: nothing was
-    bool own_l2 = false;                ///< only the device's own size of L2 holds for it (canonical_l2.h)
+    /// GPU: share of the loaded sectors that hit; nothing when no sector was loaded.
+    std::optional<double> l2_hit_rate;
+    bool own_l2 = false;  ///< the outcome is valid only for the device's own size of L2 (canonical_l2.h)
     std::string bound_by;
-    std::string unsupported;  ///< why there was nothing to run; empty when there was
+    std::string unsupported;  ///< why nothing could be executed; empty when it was
     std::map<std::string, double> time_by_reason;
-    std::map<std::string, std::map<std::string, double>> time_by_unit;  ///< TPU: of each kind of unit
+    /// TPU: fractions for each kind of unit.
+    std::map<std::string, std::map<std::string, double>> time_by_unit;
     std::map<std::string, double> utilisation;
     std::map<std::string, Throughput> throughputs;
     std::optional<SampledKernel> sampled;
-    std::map<std::string, double> energy;  ///< joules by where they went; empty where no power is modelled
-    double host_seconds = 0;               ///< processor time that simulating it took
-    std::uint64_t tilings_searched = 0;    ///< TPU: of its program, when it was made; 0: known from before
-    std::shared_ptr<const models::gpu::Series> series;  ///< of SimulateOptions::series
+    std::map<std::string, double> energy;  ///< joules by consumer; empty where power is not modelled
+    double host_seconds = 0;               ///< processor time that the simulation took
+    /// TPU: tilings searched while its program was made; 0 when all were stored.
+    std::uint64_t tilings_searched = 0;
+    std::shared_ptr<const models::gpu::Series> series;  ///< recorded when SimulateOptions::series asks for it
 };
-/// Of this process so far.
+
+/// Returns the processor time of this process so far, in seconds.
 double processor_seconds();
 
+/// Writes an outcome as JSON.
 std::string to_text(const LaunchOutcome& outcome);
 /// Throws std::exception when the text is not what to_text() wrote.
 LaunchOutcome outcome_from_text(const std::string& text);

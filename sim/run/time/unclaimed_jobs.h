@@ -1,4 +1,4 @@
-// Kernels that several processes want at once: each is simulated by one of them.
+// Distribution of kernels that several processes need at the same time: each is simulated by one of them.
 #pragma once
 
 #include <chrono>
@@ -15,15 +15,17 @@
 
 namespace heddle::sim {
 
-/// Jobs that no other process is about: two that explore the same designs never simulate the same kernel at
-/// once. What another one has finished meanwhile is taken from the cache. One that has not renewed its claim
-/// for `patience` is stopped or hangs: its job is taken over. While there is nothing to do but to wait, this
-/// process says for whom (isa/common/activity.h).
+/// A source of jobs that no other process is working on, so that two processes that explore the same designs
+/// never simulate the same kernel at the same time. Results that another process has finished are taken from
+/// the cache. A process that has not renewed its claim for `patience` is stopped or hangs; its job is taken
+/// over. While there is nothing to do except wait, the status of this process says for whom it waits
+/// (isa/common/activity.h). `cache` must outlive it.
 class UnclaimedJobs : public JobSource {
   public:
+    /// How the source learns about a job from its number.
     struct Functions {
-        std::function<std::string(std::size_t)> key;   ///< names a job's result in the cache
-        std::function<std::string(std::size_t)> name;  ///< "kernel saxpy"
+        std::function<std::string(std::size_t)> key;   ///< key of the job's result in the cache
+        std::function<std::string(std::size_t)> name;  ///< name for messages: "kernel saxpy"
         std::function<bool(std::size_t)>
             take;  ///< takes the result from the cache, or says that it is not there
     };
@@ -32,10 +34,10 @@ class UnclaimedJobs : public JobSource {
     std::optional<std::size_t> next() override;
     bool has_more() const override { return !open_.empty(); }
     void still_running(std::size_t job) override;
-    /// Its result is in the cache.
+    /// Releases the claim on a job whose result has been stored in the cache.
     void finished(std::size_t job) { claims_.erase(job); }
 
-    /// 30 seconds, or $HEDDLE_CLAIM_SECONDS.
+    /// Returns 30 seconds, or $HEDDLE_CLAIM_SECONDS where that is set.
     static std::chrono::milliseconds claim_patience();
 
   private:

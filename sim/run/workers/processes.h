@@ -1,4 +1,4 @@
-// What the system says about other processes of this machine.
+// What the operating system tells about other processes of this computer.
 #pragma once
 
 #include <sys/types.h>
@@ -8,14 +8,15 @@
 
 namespace heddle::sim {
 
-/// Whether it is stopped (SIGSTOP, Ctrl-Z, a debugger). False for one that is not there, or not to be seen.
+/// Returns whether a process is stopped (SIGSTOP, Ctrl-Z, a debugger). False when it does not exist or its
+/// state is not visible.
 bool is_stopped(pid_t process);
 
-/// The process that took the lock (flock) of an open file. Nothing when nobody did, or when the system does
-/// not tell: from inside of a container, or of another machine's process.
+/// Returns the process that holds the lock (flock) of an open file. Nothing when nobody does or the system
+/// does not tell, as inside a container or for a process of another computer.
 std::optional<pid_t> holder_of_lock(int descriptor);
 
-/// "PID 4711", "PID 4711 (stopped)", or "another process".
+/// Describes the holder of the lock: "PID 4711", "PID 4711 (stopped)" or "another process".
 std::string name_of_holder(int descriptor);
 
 }  // namespace heddle::sim

@@ -22,6 +22,7 @@ struct Unsupported {
     std::string reason;
 };
 
+/// Collects the launches of a step. The trace and the target must outlive it.
 class GpuProgramBuilder {
   public:
     GpuProgramBuilder(const trace::Trace& trace, const target::GpuTarget& target, GemmPicker pick_gemm = {});
@@ -34,7 +35,7 @@ class GpuProgramBuilder {
     }
     const GemmPicker& pick_gemm() const { return pick_gemm_; }  ///< may be empty
 
-    /// The launches that follow carry out this op.
+    /// Assigns later launches to this op.
     void begin_op(trace::OpId op);
     const trace::Op& op() const { return trace_.ops[op_]; }
     const trace::Tensor& input(std::size_t i) const { return trace_.tensor(op().inputs.at(i)); }
@@ -46,12 +47,13 @@ class GpuProgramBuilder {
     /// Pointer arguments to operands, honouring "input<i>_offset" and "output<i>_offset" (elements).
     kernels::KernelArgument input_pointer(std::string parameter, std::size_t i) const;
     kernels::KernelArgument output_pointer(std::string parameter, std::size_t i) const;
-    /// Memory that belongs to no tensor of the trace.
+    /// Adds a buffer that belongs to no tensor of the trace.
     program::BufferId add_buffer(std::string name, std::uint64_t bytes);
-    /// Scratch memory of this op. Ops share one buffer per `purpose`, as a library's workspace is reused.
+    /// Returns scratch memory for this op. Ops share one buffer per `purpose`, as the workspace of a library
+    /// is reused.
     program::BufferId workspace(const std::string& purpose, std::uint64_t bytes);
-    /// Values of this input steer the machine: in timing mode it holds seeded uniform integers in [low,
-    /// high).
+    /// Declares that values of this input determine addresses or branches: in timing mode it holds seeded
+    /// uniform integers in [low, high).
     void steer_by_input(std::size_t i, std::int64_t low, std::int64_t high);
     void steer_by_buffer(program::BufferId buffer, unsigned element_bytes, std::int64_t low,
                          std::int64_t high);
@@ -61,18 +63,18 @@ class GpuProgramBuilder {
                 const std::vector<kernels::KernelArgument>& arguments);
 
     std::uint32_t launches() const { return static_cast<std::uint32_t>(program_.launches.size()); }
-    /// Takes back the launches of an op that turned out not to be supported.
+    /// Removes the launches of an op that turned out not to be supported.
     void drop_launches(std::uint32_t first) { program_.launches.resize(first); }
     program::GpuProgram take_program() { return std::move(program_); }
     const std::vector<program::BufferId>& buffers_of_tensors() const { return buffer_of_tensor_; }
 
-    /// Strides in elements if the operand has any that are not those of a dense tensor, else empty.
+    /// Returns the strides in elements if they differ from those of a dense tensor, else an empty list.
     std::vector<std::int64_t> input_strides(std::size_t i) const;
     /// Throws Unsupported when an output is not dense.
     void require_dense_outputs() const;
     /// Throws Unsupported when the input is not dense.
     void require_dense_input(std::size_t i) const;
-    /// Both, of all outputs and inputs.
+    /// Checks both for all outputs and inputs.
     void require_dense() const;
 
   private:
@@ -93,13 +95,13 @@ kernels::ElementType kernel_type(trace::ElementType type);
 /// True when strides are those of a dense row-major tensor (axes of extent 1 do not matter).
 bool is_dense(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides);
 
-/// A launch of a kernel whose text is `text`; its arguments in any order.
+/// Makes a launch of the kernel with this text; arguments may be in any order.
 program::KernelLaunch launch_of(const kernels::GeneratedKernel& kernel,
                                 std::shared_ptr<const program::KernelText> text, const kernels::Extent3& grid,
                                 const std::vector<kernels::KernelArgument>& arguments);
 
 // One function per family, each in its own file. They throw Unsupported.
-/// An op of each kind, lower_NAME.
+/// Lower an op of each kind; the functions are called lower_NAME.
 #define HEDDLE_ROW(kind, ...) void lower_##kind(GpuProgramBuilder& builder);
 HEDDLE_OP_KINDS(HEDDLE_ROW)
 #undef HEDDLE_ROW

@@ -1,4 +1,5 @@
-// One elementwise launch over operands with strides. Shared by the families that are elementwise in disguise.
+// One elementwise launch over operands with strides, for all families of ops that can be expressed in this
+// way.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 namespace heddle::lowering {
 
+/// One operand of such a launch.
 struct ElementwiseOperand {
     trace::ElementType type = trace::ElementType::f32;
     kernels::KernelArgument pointer;
@@ -16,10 +18,10 @@ struct ElementwiseOperand {
         strides;  ///< elements, one per axis of the result; 0 where it repeats. Inputs only.
 };
 
-/// Input i of the present op, broadcast to `shape`.
+/// Describes input i of the current op, broadcast to `shape`.
 ElementwiseOperand input_operand(const GpuProgramBuilder& builder, std::size_t i,
                                  const std::vector<std::int64_t>& shape);
-/// Output i of the present op; dense.
+/// Describes output i of the current op, which must be dense.
 ElementwiseOperand output_operand(const GpuProgramBuilder& builder, std::size_t i);
 
 /// y0, y1, ... = expression(x0, x1, ...; s0, s1, ...) over `shape`. The op's attributes "vector_width",

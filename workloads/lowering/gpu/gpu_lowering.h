@@ -1,4 +1,5 @@
-// Trace -> GPU program: each op becomes launches of generated PTX kernels over device buffers.
+// Lowering of a Trace to a GPU program: each op becomes launches of generated PTX kernels over device
+// buffers.
 #pragma once
 
 #include <functional>
@@ -12,27 +13,28 @@
 
 namespace heddle::lowering {
 
-/// What became of one op.
+/// The result of lowering one op.
 struct GpuLoweredOp {
     std::uint32_t first_launch = 0;
     std::uint32_t launch_count = 0;  ///< 0 too where the launches of an op before it carry it out (lists.h)
-    std::string unsupported;  ///< why there is no kernel for it; empty when there is
+    std::string unsupported;         ///< why there is no kernel for it; empty when there is
 };
 
+/// The program of a step, and which launches belong to which op.
 struct GpuLowering {
     program::GpuProgram program;
     std::vector<GpuLoweredOp> ops;                    ///< one per op of the trace
     std::vector<program::BufferId> buffer_of_tensor;  ///< tensors of one storage share a buffer
 };
 
-/// Which kernel does a product of f16, bf16, f32 or f64.
+/// Chooses the kernel for a product of f16, bf16, f32 or f64.
 using GemmPicker =
     std::function<kernels::GemmChoice(const kernels::GemmShape&, kernels::ElementType,
                                       const target::GpuTarget&, const kernels::GemmAlignment&)>;
 
-/// Chooses kernels and geometry for every op. Ops that no kernel carries out are marked, with the reason;
-/// nothing is skipped silently. Views and zero-sized ops take no launch. Without `pick_gemm` the estimate
-/// decides (kernels::choose_gemm), or the tile that the op's recorded kernel had.
+/// Chooses kernels and geometry for every op. Ops without a kernel are marked with the reason; nothing is
+/// skipped silently. Views and zero-sized ops have no launch. Without `pick_gemm`, the kernel follows from
+/// the estimate (kernels::choose_gemm) or from the tile of the op's recorded kernel.
 GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& target,
                           const GemmPicker& pick_gemm = {});
 

@@ -10,7 +10,7 @@
 
 namespace heddle::lowering {
 
-/// How many ops from `first` on are one list; 1: it is none.
+/// Returns how many ops from `first` on form one list; 1: they form none.
 std::size_t list_length(const trace::Trace& trace, std::size_t first);
 
 /// Throws Unsupported where an op of the list must go alone.

@@ -23,7 +23,7 @@ struct GpuProduct {
     std::uint64_t stride_a = 0, stride_b = 0, stride_d = 0;  ///< between entries of the batch; 0: one for all
     std::uint64_t stride_c = 0;
     kernels::KernelArgument a, b, d;  ///< pointers
-    /// What becomes of the sums; `output` is the type of D. launch_product() sets `vector_width`.
+    /// The epilogue on the sums; `output` is the type of D. launch_product() sets `vector_width`.
     kernels::GemmEpilogue epilogue;
     /// Values of the epilogue's parameters c, bias, auxiliary, factor0, factor1, s0, s1, ...
     std::vector<kernels::KernelArgument> epilogue_arguments;
@@ -32,8 +32,8 @@ struct GpuProduct {
 /// Throws Unsupported where no kernel multiplies the product's types.
 void check_types(const GpuProduct& product);
 
-/// Tensor cores read 8-bit types only where k is contiguous: launches that transpose operands which lie otherwise into a
-/// workspace, and changes the product to read them there.
+/// Adds launches that transpose operands into a workspace where tensor cores cannot read them, because they
+/// read 8-bit types only with k contiguous, and changes the product to read the workspace.
 void transpose_for_tensor_cores(GpuProgramBuilder& builder, GpuProduct& product);
 
 /// What base addresses, rows and strides allow. Buffers begin at multiples of 256 bytes. `recorded`: the elements of a copy that the

@@ -1,4 +1,4 @@
-// A step whose kernels begin before those before them have ended.
+// Steps in which each kernel may begin before the previous one has ended.
 #pragma once
 
 #include "isa/program/program.h"

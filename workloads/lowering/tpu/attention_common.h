@@ -9,10 +9,11 @@
 
 namespace heddle::lowering::on_tpu {
 
-/// Queries of a causal head that are worked on together: fewer would see fewer keys that the mask hides, but
-/// streams through the arrays become short.
+/// Number of queries of a causal head that are processed together. With fewer,
+/// less work would be spent on keys that the mask hides, but streams through the arrays become short.
 inline constexpr std::uint64_t kCausalRows = 256;
 
+/// The sizes of one attention.
 struct AttentionSizes {
     std::uint64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, depth = 0, value_depth = 0;
     bool causal = false;
@@ -24,7 +25,8 @@ struct AttentionSizes {
     }
     std::uint64_t heads_per_key_head() const { return heads / key_heads; }
 };
-/// `first`: which input is q; k and v follow.
+
+/// Reads the sizes from the operands; `first` is the index of q, and k and v follow.
 AttentionSizes attention_sizes(const ProgramBuilder& program, std::size_t first);
 
 /// Rows of one head of a [batch, heads, rows, width] operand. Throws Unsupported when width is not
@@ -32,15 +34,15 @@ AttentionSizes attention_sizes(const ProgramBuilder& program, std::size_t first)
 TileSource head_rows(const HbmView& view, std::uint64_t batch, std::uint64_t head, std::uint64_t row,
                      std::uint64_t rows);
 
-/// A matrix unit with the heads that it works on, one after the other: heads of different units go side by
-/// side, so that the matrix units work while the vector unit looks after others.
+/// A matrix unit with the heads that it processes in sequence. Heads on different units run in parallel, so
+/// that the matrix units work while the vector unit processes other heads.
 struct AttentionLane {
     unsigned unit = 0;
     std::uint64_t place = 0;  ///< rows of the result buffer are used in turn
 };
 
-/// Instructions of several lanes, in turns: the first of each, the second of each, ... A unit's queue is
-/// short, and the sequencer waits for it; in turns, it fills the queues of all.
+/// Interleaves the instructions of several lanes: the first of each lane, then the second of each, and so on.
+/// A unit's queue is short and the sequencer waits for it; interleaving keeps the queues of all units filled.
 class Interleaved {
   public:
     explicit Interleaved(std::size_t lanes) : steps_(lanes) {}
@@ -57,11 +59,11 @@ void multiply_tiles(Interleaved& work, std::size_t number, CoreBuilder& core, At
                     const Tile& a, const Tile& b, bool turned, std::uint64_t rows, std::uint64_t depth,
                     std::uint64_t columns, const Tile& result);
 
-/// Added to a score that a causal mask hides: stands for minus infinity, but exp() of differences stays
-/// defined.
+/// The number that is added to a score which a causal mask hides. It represents minus infinity, but exp() of
+/// differences stays defined.
 inline constexpr double kHidden = -1e30;
-/// What is added to the scores of `rows` queries and up to `keys` keys: 0, and kHidden where the mask hides
-/// the key. One tile serves all places along the diagonal, read from different columns on (a Toeplitz
+/// The tile that is added to the scores of `rows` queries and up to `keys` keys: 0, or kHidden where the mask
+/// hides the key. One tile serves all places along the diagonal, read from different columns (a Toeplitz
 /// matrix).
 class CausalMask {
   public:
@@ -71,7 +73,7 @@ class CausalMask {
     /// Fills the tile.
     CausalMask(ProgramBuilder& program, CoreBuilder& core, const AttentionSizes& sizes, std::uint64_t rows,
                std::uint64_t keys);
-    /// For queries from `row` and keys from `key` on.
+    /// Returns the tile for queries from `row` and keys from `key` on.
     Tile at(std::uint64_t row, std::uint64_t key) const;
 
   private:
@@ -80,16 +82,18 @@ class CausalMask {
     Tile tile_;
 };
 
-/// Heads that are worked on side by side, and of each so many queries and keys at a time.
+/// The number of heads that are processed in parallel, and of queries and keys of each at a time.
 struct AttentionTiles {
     unsigned lanes = 0;
     std::uint64_t rows = 0, chunk = 0;
 };
-/// The largest that fit VMEM. `lane_bytes`: what a head's tiles of so many rows and keys take, without the
-/// mask. Throws Unsupported when none fit.
+
+/// Returns the largest tiles that fit VMEM. `lane_bytes` gives the bytes of a head's tiles of that many rows
+/// and keys, without the mask. Throws Unsupported when none fit.
 AttentionTiles attention_tiles(const ProgramBuilder& program, const AttentionSizes& sizes,
                                const std::function<std::uint64_t(std::uint64_t, std::uint64_t)>& lane_bytes);
 
+/// These functions add the program of the op to the builder. They throw Unsupported for what has no program.
 void lower_attention(ProgramBuilder& program);
 void lower_attention_grad(ProgramBuilder& program);
 

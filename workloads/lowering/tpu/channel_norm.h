@@ -5,7 +5,7 @@
 
 namespace heddle::lowering::on_tpu {
 
-/// Group norm and batch norm.
+/// These functions add the program of a group norm or batch norm to the builder.
 void lower_group_norm(ProgramBuilder& program);
 void lower_group_norm_grad(ProgramBuilder& program);
 void lower_batch_norm(ProgramBuilder& program);

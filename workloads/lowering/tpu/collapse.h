@@ -1,4 +1,4 @@
-// Fewer, longer axes: axes that lie one behind the other in every operand are one axis.
+// Reduces the number of axes: axes that are contiguous in every operand are joined into one.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// The axes of an iteration over several operands.
 struct Axes {
     std::vector<std::int64_t> shape;                 ///< at least one axis
     std::vector<std::vector<std::int64_t>> strides;  ///< [operand][axis]

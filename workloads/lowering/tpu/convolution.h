@@ -8,10 +8,13 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// Adds the program of a convolution or of one of its gradients. Throws Unsupported for what has no program.
 void lower_convolution(ProgramBuilder& program, const TpuLoweringOptions& options);
-/// Each of the strides' phases is a convolution of dy with every so-manieth tap of the window.
+/// Adds the gradient of the data: each phase of the strides is a convolution of dy with the taps of the
+/// window at distances of the stride.
 void lower_convolution_data_grad(ProgramBuilder& program, const TpuLoweringOptions& options);
-/// Sums over pixels: pixels of x under the window are the weights, dy turned on its side the activations.
+/// Adds the gradient of the weights, which sums over pixels: pixels of x under the window are the weights,
+/// and the transposed dy the activations.
 void lower_convolution_weight_grad(ProgramBuilder& program, const TpuLoweringOptions& options);
 
 }  // namespace heddle::lowering::on_tpu

@@ -1,10 +1,10 @@
-// Writes the instruction list of one core, and works out which instructions must wait for which.
+// Writes the instruction list of one core and determines which instructions must wait for which.
 //
-// Whoever emits instructions says only what each of them reads and writes ("this tile"). A unit that depends
-// on another gets a sync flag of its own for that pair of units: the earlier instruction signals it, the
-// later one waits for it. Since every unit starts its instructions in order, one token per dependency is
-// enough, and dependencies that an earlier wait already covers cost nothing. Instructions only ever wait for
-// earlier ones, so programs cannot deadlock.
+// The caller states only what each instruction reads and writes ("this tile"). When a unit depends on another
+// one, this pair of units gets a sync flag: the earlier instruction signals it, and the later one waits for
+// it. Since every unit starts its instructions in order, one token per dependency is enough, and dependencies
+// that an earlier wait already covers cost nothing. Instructions wait only for earlier ones, so programs
+// cannot deadlock.
 #pragma once
 
 #include <array>
@@ -38,12 +38,15 @@ class Region {
     bool partial = false;                 ///< the present writers each wrote a part
 };
 
+/// How an instruction accesses a region.
 enum class AccessKind : std::uint8_t {
     read,
     write,
     write_part,  ///< of a region that several instructions fill side by side: they need not wait for each
                  ///< other
 };
+
+/// One access of an instruction to a region.
 struct Access {
     Region* region = nullptr;
     AccessKind kind = AccessKind::read;
@@ -57,10 +60,11 @@ struct Tile {
     bool broadcast_columns = false;  ///< the first element of each row stands for all
     Region* region = nullptr;
 
-    /// The same tile from another row or column on.
+    /// Returns the part of the tile that begins at another row or column.
     Tile at(std::uint64_t row, std::uint64_t column) const;
 };
 
+/// Collects the instructions of one core.
 class CoreBuilder {
   public:
     CoreBuilder(const target::TpuTarget& target, unsigned core);
@@ -68,11 +72,12 @@ class CoreBuilder {
     const target::TpuTarget& target() const { return target_; }
     unsigned core() const { return core_; }
 
-    /// Bytes of VMEM, 512-byte aligned. Throws Unsupported when it is used up.
+    /// Allocates bytes of VMEM, aligned to 512 bytes, and returns their address. Throws Unsupported when VMEM
+    /// is exhausted.
     std::uint64_t allocate(std::uint64_t bytes);
     std::uint64_t free_bytes() const { return target_.vmem_bytes - next_address_; }
     Region* new_region();
-    /// A dense tile of its own.
+    /// Allocates a dense tile.
     Tile new_tile(tpu::ElementType type, std::uint64_t rows, std::uint64_t columns);
 
     void emit(tpu::Operation operation, const std::vector<Access>& accesses);
@@ -95,10 +100,10 @@ class CoreBuilder {
     void pop(unsigned unit, const Tile& result, std::uint64_t rows, std::uint64_t columns,
              std::uint64_t accumulator, bool part = false);
 
-    /// Waits for everything and gives all of VMEM back.
+    /// Waits for everything and releases all of VMEM.
     void start_over();
 
-    /// Raw, without dependencies: signals between cores.
+    /// Appends an instruction without dependencies, such as a signal between cores.
     void append(tpu::Instruction instruction) { program_.instructions.push_back(std::move(instruction)); }
     std::uint16_t new_flag();
     std::size_t size() const { return program_.instructions.size(); }

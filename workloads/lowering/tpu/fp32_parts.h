@@ -1,4 +1,5 @@
-// What matrix units make of operands of given types, and which parts of fp32 operands in which pass.
+// The products that matrix units compute for operands of given types, and the parts of fp32 operands in each
+// pass.
 #pragma once
 
 #include <utility>
@@ -18,13 +19,14 @@ inline std::vector<std::pair<tpu::Bf16Part, tpu::Bf16Part>> parts_of(unsigned pa
     return {{high, high}};
 }
 
+/// How the matrix units multiply operands of two types.
 struct ProductTypes {
     tpu::ElementType popped = tpu::ElementType::fp32;  ///< as results leave the matrix units
     std::vector<std::pair<tpu::Bf16Part, tpu::Bf16Part>> passes;
 };
 
-/// Of a product; `passes`: of two fp32 operands, others have one. Throws Unsupported for types that do not go
-/// together.
+/// Returns the types of a product. `passes` is the number of passes for two fp32 operands; others have one.
+/// Throws Unsupported for types that cannot be combined.
 inline ProductTypes product_types(tpu::ElementType activations, tpu::ElementType weights, unsigned passes) {
     using tpu::ElementType;
     const auto integer = [](ElementType type) {

@@ -1,5 +1,5 @@
-// Images as convolutions and poolings read them: channels last, pieces of them in VMEM with zeros (or another
-// number) around.
+// Images as convolutions and poolings read them: with channels last, and with pieces of them in VMEM that are
+// surrounded by zeros (or another number).
 #pragma once
 
 #include <vector>
@@ -23,11 +23,12 @@ struct Image {
     }
 };
 
-/// A dense operand [N, C, (H,) W] or [N, (H,) W, C] as an image. When its channels lie apart it is copied to
-/// a workspace first (`copied` tells: the cores must meet then). Throws Unsupported for three spatial axes.
+/// Returns a dense operand [N, C, (H,) W] or [N, (H,) W, C] as an image. When its channels are not
+/// contiguous, it is first copied to a workspace (`copied` is then set, and the cores must synchronise).
+/// Throws Unsupported for three spatial axes.
 Image input_image(ProgramBuilder& program, std::size_t i, bool channels_last, bool& copied);
-/// The place where an image of the i-th output's shape is to be written; finish_output() moves it when its
-/// channels have to lie apart.
+/// Returns the place where an image of the i-th output's shape is written; finish_output() moves it when its
+/// channels must not be contiguous.
 Image output_image(ProgramBuilder& program, std::size_t i, bool channels_last);
 void finish_output(ProgramBuilder& program, std::size_t i, bool channels_last, const Image& image);
 
@@ -48,8 +49,8 @@ struct Slab {
     }
 };
 
-/// Room for slabs in VMEM, used in turn. Nobody else writes there: borders that lie where those of the slab
-/// before lay are not filled again.
+/// Buffers for slabs in VMEM, which are used in rotation. Nothing else is written there, so borders at the
+/// same place as those of the previous slab are not filled again.
 class SlabRing {
   public:
     SlabRing(ProgramBuilder& program, CoreBuilder& core, tpu::ElementType type, std::uint64_t elements,
@@ -88,6 +89,8 @@ struct Tap {
     std::uint64_t window = 0;  ///< position in the window
     std::int64_t offset = 0;
 };
+
+/// How a window slides along one axis of an image.
 struct SlidingAxis {
     std::uint64_t results = 0, first = 0, step = 1;
     std::int64_t stride = 1;
@@ -96,13 +99,13 @@ struct SlidingAxis {
     std::int64_t begin(std::uint64_t result) const {
         return static_cast<std::int64_t>(result) * stride + taps.front().offset;
     }
-    /// Behind the last source position that results before `end` read.
+    /// Returns the position after the last source position that results before `end` read.
     std::int64_t end(std::uint64_t end) const {
         return static_cast<std::int64_t>(end - 1) * stride + taps.back().offset + 1;
     }
 };
 
-/// Taps along the width whose pixels lie side by side.
+/// Taps along the width whose pixels are contiguous.
 struct Run {
     std::size_t tap = 0, taps = 0;
 };

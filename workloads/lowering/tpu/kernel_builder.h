@@ -11,13 +11,14 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// Collects the nodes of one vector kernel.
 class KernelBuilder {
   public:
     using Node = std::uint32_t;
 
-    /// The next input, as fp32 whatever the tile's type.
+    /// Returns the next input, converted to fp32 from the tile's type.
     Node input(tpu::ElementType type);
-    /// The next input, as its own kind of number.
+    /// Returns the next input without conversion.
     Node raw_input();
     Node scalar();
     Node constant(double value);
@@ -38,9 +39,10 @@ class KernelBuilder {
     /// Stores an fp32 node in a tile of this type (integers truncate; `boolean` makes 0 or 1).
     void output(Node node, tpu::ElementType type, bool boolean = false);
     void raw_output(Node node);
-    /// One fp32 number per row or column. `accumulate`: combined with what is there.
+    /// Reduces to one fp32 number per row or column. With `accumulate`, the result is combined with the
+    /// existing contents.
     void reduce(Node node, tpu::Reduction reduction, bool accumulate = false);
-    /// Adds to what is there.
+    /// Adds to the existing contents.
     void accumulate(Node node);
 
     tpu::VectorKernel finish() { return std::move(kernel_); }

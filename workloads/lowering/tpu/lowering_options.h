@@ -1,4 +1,4 @@
-// What whoever compiles for a TPU may choose.
+// The choices that a compiler for a TPU can make.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,14 @@
 
 namespace heddle::lowering {
 
+/// The order of the loops over blocks of a matrix product.
 enum class LoopOrder : std::uint8_t {
     searched,
     rows_outer,     ///< blocks along n innermost; a's panel may stay in VMEM
     columns_outer,  ///< blocks along m innermost; b's panel stays in VMEM
 };
 
-/// Keeps the results of searches. A tiling is a pure function of its key.
+/// Stores the results of searches for tilings. A tiling is a pure function of its key.
 class TilingStore {
   public:
     virtual ~TilingStore() = default;
@@ -21,19 +22,21 @@ class TilingStore {
     virtual void store(const std::string& key, const std::string& tiling) = 0;
 };
 
+/// Options of the lowering to TPU programs.
 struct TpuLoweringOptions {
-    /// bf16 passes per product of fp32 matrices: 1 (what a TPU does by default), 3 or 6.
+    /// The number of bf16 passes per product of fp32 matrices: 1 (what a TPU does by default), 3 or 6.
     unsigned matmul_passes = 1;
-    /// When both operands of a product and its result fit VMEM, bring the second operand there before the
-    /// first multiplication, as XLA's memory space assignment does; nothing hides that when the product runs
-    /// alone. The first operand then comes in panels of rows of up to `operand_window` bytes, two at a time,
-    /// and the results leave in transfers of up to `result_window` bytes.
+    /// When both operands of a product and its result fit VMEM, the second operand is loaded before the first
+    /// multiplication, as XLA's memory space assignment does; when the product runs alone, nothing hides that
+    /// load. The first operand is then loaded in panels of rows of up to `operand_window` bytes, two at a
+    /// time, and the results are stored in transfers of up to `result_window` bytes.
     bool whole_operands = false;
-    /// In a step, XLA brings that operand while the op before runs. Modelled as if it came, block of columns
-    /// by block of columns, while the product itself begins.
+    /// In a step, XLA loads that operand while the previous op runs. This is modelled as if it were loaded,
+    /// one block of columns after another, while the product itself begins.
     bool operands_overlap = false;
     std::uint64_t operand_window = 4ull << 20, result_window = 2ull << 20;
-    /// Block of a product that a core works on, and the contraction loaded at a time; 0: searched.
+    /// The block of a product that a core computes, and the depth of contraction that is loaded at a time; 0:
+    /// searched.
     std::uint64_t tile_rows = 0, tile_columns = 0, tile_depth = 0;
     LoopOrder loop_order = LoopOrder::searched;
     TilingStore* tilings = nullptr;  ///< not owned; nullptr: every tiling is searched anew

@@ -5,6 +5,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// These functions add the program of the op to the builder. They throw Unsupported for what has no program.
 void lower_lstm_cell(ProgramBuilder& program);
 void lower_lstm_cell_grad(ProgramBuilder& program);
 

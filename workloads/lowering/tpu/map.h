@@ -14,6 +14,8 @@ void map_elements(ProgramBuilder& program, const std::shared_ptr<const tpu::Vect
                   const std::vector<HbmView>& inputs, const std::vector<HbmView>& outputs,
                   const std::vector<float>& scalars = {});
 
+/// These functions add the program of an op of their kind to the builder. They throw Unsupported for what has
+/// no program.
 void lower_elementwise(ProgramBuilder& program);
 void lower_copy(ProgramBuilder& program);
 void lower_concat(ProgramBuilder& program);

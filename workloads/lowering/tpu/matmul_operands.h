@@ -1,4 +1,4 @@
-// What a matrix product reads and writes, and what is done to its results on their way out.
+// The operands of a matrix product, and the epilogue on its results.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,14 @@ struct Matrix {
     std::vector<std::int64_t> batch_strides;         ///< one per batch axis of y
 };
 
+/// The operands of one product.
 class MatmulOperands {
   public:
-    /// Of the program's op. Throws Unsupported for types and layouts that no program takes.
+    /// Reads the operands of the program's op. Throws Unsupported for types and layouts that no program
+    /// takes.
     MatmulOperands(ProgramBuilder& program, const TpuLoweringOptions& options);
 
-    /// Of an element in HBM.
+    /// The bytes of an element in HBM.
     std::uint64_t address(const Matrix& matrix, std::uint64_t batch, std::uint64_t row,
                           std::uint64_t column) const;
 

@@ -1,9 +1,9 @@
-// How a matrix product is cut into blocks for the matrix units of a TPU.
+// The division of a matrix product into blocks for the matrix units of a TPU.
 //
-// Each core works on blocks of the result: (rows per unit x units along m) x (columns per unit x units along
-// n). A block's results stay in the result buffers of the matrix units while the contraction streams by in
-// chunks, so they leave once. A weight tile is pushed once per block and all of the block's rows stream over
-// it.
+// Each core computes blocks of the result: (rows per unit x units along m) x (columns per unit x units along
+// n). A block's results stay in the result buffers of the matrix units while the contraction is streamed in
+// chunks, so they are stored once. A weight tile is pushed once per block, and all rows of the block are
+// streamed through it.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// The sizes of a product and the costs of its operands.
 struct MatmulShape {
     std::uint64_t batches = 1, m = 0, n = 0, k = 0;
     unsigned a_bytes = 4, b_bytes = 4, y_bytes = 4;  ///< per element in HBM
@@ -24,6 +25,7 @@ struct MatmulShape {
     unsigned results = 1;         ///< tensors of the result's size that leave
 };
 
+/// One way to divide a product among cores and matrix units.
 struct MatmulPlan {
     // What a core gets.
     unsigned cores_along_batch = 1, cores_along_m = 1, cores_along_n = 1;
@@ -44,25 +46,27 @@ struct MatmulPlan {
     }
 };
 
-/// Tries the sensible cuts that the options allow and takes the one with the least estimated time, unless the
-/// options' store knows it from an earlier search. Throws Unsupported when none fits VMEM.
+/// Tries the sensible divisions that the options allow and returns the one with the least estimated time,
+/// unless the options' store has it from an earlier search. Throws Unsupported when none fits VMEM.
 MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target,
                        const TpuLoweringOptions& options = {});
 
-/// One line for whoever reads the program: blocks, depth, order, shares of cores and units.
+/// Describes a plan in one line for people: blocks, depth, order, shares of cores and units.
 std::string describe(const MatmulPlan& plan, const target::TpuTarget& target);
 
-/// With operands brought whole: rows of the panels in which a core's `rows` of the first operand come, and
-/// the windows of its `rows` x `columns` results that leave together, some blocks high, or one block.
+/// For operands that are loaded as a whole: panel_rows() returns the rows of the panels in which a core's
+/// `rows` of the first operand are loaded, and result_window() the windows of its `rows` x `columns` results
+/// that are stored together, several blocks high, or one block.
 std::uint64_t panel_rows(const MatmulPlan& plan, const MatmulShape& shape, const TpuLoweringOptions& options,
                          std::uint64_t rows);
+/// The extent of the part of the result that is held in VMEM at a time.
 struct ResultWindow {
     std::uint64_t rows = 0, columns = 0;
 };
 ResultWindow result_window(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
                            const TpuLoweringOptions& options, std::uint64_t rows, std::uint64_t columns);
 
-/// Bytes of VMEM that the plan's tiles take.
+/// Returns the bytes of VMEM that the plan's tiles occupy.
 std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
                          const TpuLoweringOptions& options = {});
 

@@ -1,4 +1,4 @@
-// An op carried out as several simpler ones, one after the other in one program.
+// Ops that are executed as several simpler ones, in sequence within one program.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace heddle::lowering::on_tpu {
 
-/// Each part waits until all cores are through with the one before.
+/// A sequence of parts; each part waits until all cores have finished the previous one.
 class Parts {
   public:
     using Tensor = trace::TensorId;
@@ -17,16 +17,16 @@ class Parts {
 
     explicit Parts(ProgramBuilder& program) : program_(program) {}
 
-    /// The op's operands, dense, seen with another shape of as many elements. Throws Unsupported when they
-    /// are not dense.
+    /// Returns an operand of the op, which must be dense, with another shape of equally many elements. Throws
+    /// Unsupported when it is not dense.
     Tensor input(std::size_t i, const Shape& shape);
     Tensor output(std::size_t i, const Shape& shape);
     bool has_output(std::size_t i) const { return i < program_.op().outputs.size(); }
-    /// In HBM.
+    /// Allocates a temporary tensor in HBM.
     Tensor temporary(const Shape& shape, trace::ElementType type = trace::ElementType::f32);
-    /// The tensor with another shape of as many elements.
+    /// Returns the tensor with another shape of equally many elements.
     Tensor reshaped(Tensor tensor, const Shape& shape);
-    /// Rows [first, first + count) of a tensor of two axes.
+    /// Returns the rows [first, first + count) of a tensor of two axes.
     Tensor rows(Tensor tensor, std::int64_t first, std::int64_t count);
 
     /// Result i reduces y<i> of `expression` over `axes`; inputs broadcast to the first.

@@ -6,6 +6,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// These functions add the program of the op to the builder. They throw Unsupported for what has no program.
 void lower_pooling(ProgramBuilder& program);
 void lower_pooling_grad(ProgramBuilder& program);
 

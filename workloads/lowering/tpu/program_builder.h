@@ -1,4 +1,4 @@
-// The program of one op: a CoreBuilder per core, shared kernels, and meetings of the cores.
+// The program of one op: a CoreBuilder per core, shared kernels, and synchronisation of the cores.
 #pragma once
 
 #include <deque>
@@ -22,6 +22,7 @@ struct HbmView {
     bool boolean = false;  ///< holds truth values
 };
 
+/// Collects the program of one op for all cores.
 class ProgramBuilder {
   public:
     ProgramBuilder(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
@@ -33,18 +34,18 @@ class ProgramBuilder {
     const trace::Tensor& input(std::size_t i) const { return trace_->tensor(op_->inputs.at(i)); }
     const trace::Tensor& output(std::size_t i) const { return trace_->tensor(op_->outputs.at(i)); }
 
-    /// The operand as it lies in HBM, following "input<i>_strides" and "input<i>_offset". Throws Unsupported
-    /// for types that a TPU does not have.
+    /// Returns the operand with its place in HBM, following "input<i>_strides" and "input<i>_offset". Throws
+    /// Unsupported for types that a TPU does not have.
     HbmView input_view(std::size_t i) const;
     HbmView output_view(std::size_t i) const;
-    /// The same, broadcast to a shape by NumPy rules.
+    /// Returns the same, broadcast to a shape by NumPy rules.
     HbmView input_view(std::size_t i, const std::vector<std::int64_t>& shape) const;
     /// Throws Unsupported when the operand is not dense; returns it as one row-major run of elements.
     HbmView dense_input(std::size_t i) const;
     HbmView dense_output(std::size_t i) const;
-    /// A dense fp32 area of its own for intermediate results.
+    /// Allocates a dense area for intermediate results.
     HbmView workspace(const std::vector<std::int64_t>& shape, tpu::ElementType type = tpu::ElementType::fp32);
-    /// How the work was cut, in a line for whoever reads the program.
+    /// Sets one line for people that describes how the work was divided.
     void set_schedule(std::string text) { schedule_ = std::move(text); }
     const std::string& schedule() const { return schedule_; }
     std::uint64_t workspace_bytes() const { return workspace_bytes_; }
@@ -52,11 +53,12 @@ class ProgramBuilder {
     unsigned cores() const { return static_cast<unsigned>(cores_.size()); }
     CoreBuilder& core(unsigned index) { return cores_[index]; }
 
-    /// Kernels with the same contents are one. Throws Unsupported when it needs too many registers.
+    /// Adds a kernel; kernels with the same contents are shared. Throws Unsupported when it needs too many
+    /// registers.
     std::shared_ptr<const tpu::VectorKernel> kernel(tpu::VectorKernel kernel,
                                                     const std::vector<tpu::ElementType>& inputs);
 
-    /// No core goes on before all have done everything emitted so far.
+    /// Synchronises the cores: no core continues before all have finished everything emitted so far.
     void meet();
     /// Emits an op of another trace as a part of this program: while `lower` runs, the operands are those of
     /// `op`, whose tensors lie at `addresses`, by number.
@@ -91,6 +93,7 @@ struct Range {
 };
 Range part_of(std::uint64_t count, std::uint64_t parts, std::uint64_t index);
 
+/// Divides and rounds up.
 inline std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
     return (a + b - 1) / b;
 }

@@ -6,6 +6,7 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// Adds the program of a reduction to the builder. Throws Unsupported for what has no program.
 void lower_reduce(ProgramBuilder& program);
 
 }  // namespace heddle::lowering::on_tpu

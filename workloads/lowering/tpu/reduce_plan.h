@@ -31,6 +31,7 @@ struct ReduceBlock {
     std::vector<ReducePiece> pieces;
 };
 
+/// One reduction: its operands, its axes and its tiles.
 struct ReducePlan {
     static constexpr std::uint64_t flat_columns = 1024;
 

@@ -8,6 +8,8 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// These functions add the program of an op of their kind to the builder. They throw Unsupported for what has
+/// no program.
 void lower_embedding(ProgramBuilder& program);
 void lower_embedding_grad(ProgramBuilder& program);
 void lower_gather(ProgramBuilder& program);

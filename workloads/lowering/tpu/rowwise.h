@@ -15,6 +15,7 @@ struct RowChunk {
     std::vector<Tile> inputs, outputs, temporaries, shared, sums;
 };
 
+/// One such op: its operands and the kernels that pass over each row.
 struct RowwisePlan {
     std::uint64_t rows = 0;
     /// Operands with one row of `width` elements per row; width 1 is one number per row.
@@ -49,6 +50,8 @@ std::shared_ptr<const tpu::VectorKernel> made(ProgramBuilder& program, KernelBui
 /// The tile with one number per row, repeated along it.
 Tile broadcast(Tile tile);
 
+/// These functions add the program of an op of their kind to the builder. They throw Unsupported for what has
+/// no program.
 void lower_softmax(ProgramBuilder& program);
 void lower_softmax_grad(ProgramBuilder& program);
 void lower_softmax_cross_entropy(ProgramBuilder& program);

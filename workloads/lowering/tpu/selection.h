@@ -5,6 +5,8 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// These functions add the program of an op of their kind to the builder. They throw Unsupported for what has
+/// no program.
 void lower_dropout(ProgramBuilder& program);
 void lower_quantise(ProgramBuilder& program);
 /// The largest, k times over: XLA's own sort is not published. An assumption.

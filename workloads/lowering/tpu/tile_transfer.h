@@ -25,7 +25,7 @@ class TileRing {
     Tile load(CoreBuilder& core, const TileSource& source, Region* hbm = nullptr) {
         return load_at(core, turn_++ % places_.size(), source, hbm);
     }
-    /// The same into a place of the caller's choice.
+    /// Does the same into a place that the caller chooses.
     Tile load_at(CoreBuilder& core, std::size_t place, const TileSource& source, Region* hbm = nullptr);
     /// The next place, dense, to be written by someone else.
     Tile next(std::uint64_t columns);

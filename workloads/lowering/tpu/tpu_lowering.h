@@ -28,8 +28,8 @@ struct LoweredOp {
 LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
                 const TensorPlacement& placement, const TpuLoweringOptions& options = {});
 
-/// The same with the op's tensors alone in HBM, from address 512 on in the order of their first use: equal
-/// ops give equal programs.
+/// Does the same with only the op's tensors in HBM, from address 512 on in the order of their first use, so
+/// that equal ops give equal programs.
 LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
                 const TpuLoweringOptions& options = {});
 
