@@ -102,8 +102,9 @@ class Reader:
                 if depth == 0:
                     return
 
-    def read_scope(self, type_name, public):
-        """Declarations up to the closing brace of a namespace or type; `type_name` is None in a namespace."""
+    def read_scope(self, type_name, public, visible=True):
+        """Declarations up to the closing brace of a namespace or type; `type_name` is None in a namespace. Nothing in a
+        scope that is not `visible` is public."""
         covered, previous = False, self.tokens[self.at - 1][2] if self.at else 0
         while self.at < len(self.tokens):
             value, _, line = self.tokens[self.at]
@@ -111,7 +112,7 @@ class Reader:
                 self.at += 1
                 return
             if value in ("public", "private", "protected") and self.tokens[self.at + 1][0] == ":":
-                public = value == "public"
+                public = visible and value == "public"
                 self.at += 2
                 covered, previous = False, line
                 continue
@@ -199,7 +200,7 @@ class Reader:
             self.skip_bracket()
         else:
             self.at += 1
-            self.read_scope(name or "", public and keyword != "class")
+            self.read_scope(name or "", public and keyword != "class", public)
 
     def behind(self, line):
         return line in self.lines.code and (line in self.lines.comment or line in self.lines.continued)
