@@ -94,11 +94,12 @@ struct PlanEpilogue {
 /// From matrices to one number of D: products in tiles, tiles in accumulators, accumulators in slices, slices
 /// in D.
 struct ReductionPlan {
-    Element a = Element::fp16, b = Element::fp16, c = Element::fp16, d = Element::fp16, bias = Element::fp16;  ///< in memory
+    Element a = Element::fp16, b = Element::fp16, c = Element::fp16, d = Element::fp16,
+            bias = Element::fp16;         ///< in memory
     Element accumulator = Element::fp32;  ///< fp32, fp16, fp64 or int32; alpha too, but fp16's in fp32
 
     Arithmetic arithmetic = Arithmetic::tensor_core;  ///< between products of one accumulator
-    DotProductParameters tensor_core;  ///< for Arithmetic::tensor_core
+    DotProductParameters tensor_core;                 ///< for Arithmetic::tensor_core
     Rounding tf32_input = Rounding::toward_zero;  ///< how fp32 numbers become tf32
     bool flush_subnormals = false;                ///< CUDA cores with .ftz; not for tensor cores
 
@@ -110,13 +111,13 @@ struct ReductionPlan {
     bool zero_fill = false;
     unsigned promotion_interval = 0;  ///< k that one accumulator takes; a multiple of instruction_k; 0: all
 
-    unsigned accumulators = 1;  ///< that take turns; Combination adds them up
+    unsigned accumulators = 1;       ///< that take turns; Combination adds them up
     unsigned accumulator_group = 1;  ///< products in a row for one accumulator; 0: each takes one part of K
     Combination combination = Combination::forward;  ///< for more than one accumulator
 
-    unsigned splits = 1;  ///< slices of split-K; 1: none
+    unsigned splits = 1;                        ///< slices of split-K; 1: none
     ChunkRule chunk_rule = ChunkRule::ceiling;  ///< how many k each slice gets
-    unsigned split_grain = 1;  ///< k; slices are multiples of it
+    unsigned split_grain = 1;                   ///< k; slices are multiples of it
     unsigned k_per_split = 0;  ///< when not 0: instead of the rule
     unsigned first_slice_k = 0;  ///< with k_per_split: of the first slice (stream-K); 0: as the others
     SliceMerge merge = SliceMerge::accumulators;  ///< for more than one slice
@@ -131,7 +132,7 @@ struct ReductionPlan {
 
 /// A part [begin, end) of K.
 struct KRange {
-    std::size_t begin = 0, end = 0;  ///< first k, and one past the last
+    std::size_t begin = 0, end = 0;                   ///< first k, and one past the last
     std::size_t size() const { return end - begin; }  ///< number of k
     bool operator==(const KRange&) const = default;
 };

@@ -20,7 +20,12 @@ using BufferId = std::uint32_t;
 
 /// How a buffer whose values steer the machine is filled when the user supplies none. Deterministic by seed.
 struct SteeringFill {
-    enum class Kind : std::uint8_t { zeros, iota, uniform_integers } kind = Kind::zeros;
+    enum class Kind : std::uint8_t {
+        zeros,
+        iota,
+        uniform_integers
+    } kind = Kind::zeros;            ///< rule by which elements get
+                                     ///< their values
     std::uint8_t element_bytes = 4;  ///< size of an integer: 1, 2, 4 or 8
     std::int64_t low = 0, high = 0;  ///< uniform_integers: low <= value < high
     std::uint64_t seed = 1;          ///< of uniform_integers
@@ -78,11 +83,11 @@ struct KernelText {
 /// One kernel launch. `op` is the index of the Trace op that it carries out.
 struct KernelLaunch {
     std::shared_ptr<const KernelText> kernel;  ///< shared by launches of the same text
-    ptx::Dim3 grid, block;
-    ptx::Dim3 cluster;                       ///< thread blocks
-    std::uint32_t dynamic_shared_bytes = 0;  ///< bytes per thread block
-    std::vector<Argument> arguments;         ///< one for each parameter, in order
-    std::uint32_t op = 0;                    ///< index of the op in the trace
+    ptx::Dim3 grid, block;                     ///< thread blocks in the grid, threads in a thread block
+    ptx::Dim3 cluster;                         ///< thread blocks
+    std::uint32_t dynamic_shared_bytes = 0;    ///< bytes per thread block
+    std::vector<Argument> arguments;           ///< one for each parameter, in order
+    std::uint32_t op = 0;                      ///< index of the op in the trace
     /// A programmatic dependent launch: it begins when the thread blocks of the launch before it have all
     /// performed griddepcontrol.launch_dependents or ended, and waits for its end in griddepcontrol.wait.
     bool programmatic = false;

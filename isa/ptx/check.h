@@ -21,6 +21,7 @@ struct CheckOptions {
 
 /// One kind of error at one place of a program.
 struct CheckFinding {
+    /// Each option of CheckOptions leads to findings of one kind.
     enum class Kind : std::uint8_t { uninitialised, race, barrier };
     Kind kind = Kind::uninitialised;  ///< what was done
     /// Kernel, CTA, warp, lane, PTX line, CUDA line, address and what lies there: one sentence.

@@ -75,18 +75,18 @@ enum class CachePriority : std::uint8_t { none, normal, first, last, unchanged }
 
 /// What an access asks of the caches.
 struct CachePolicy {
-    CachePriority l1 = CachePriority::none;  ///< priority in L1
+    CachePriority l1 = CachePriority::none;         ///< priority in L1
     CachePriority primary = CachePriority::none;    ///< L2, of `sixteenths` of the lines
     CachePriority secondary = CachePriority::none;  ///< L2, of the others
-    std::uint8_t sixteenths = 16;  ///< part of the lines, 16: all
-    bool allocate_l1 = true;  ///< false: a miss leaves nothing in L1
+    std::uint8_t sixteenths = 16;                   ///< part of the lines, 16: all
+    bool allocate_l1 = true;                        ///< false: a miss leaves nothing in L1
     bool operator==(const CachePolicy&) const = default;
 };
 
 /// What is the same for every execution of an instruction. Scoreboard identifiers name virtual registers
 /// (predicates too) of the kernel, dense from 0 to LoadedKernel::scoreboard_size() - 1.
 struct InstructionInfo {
-    Pipeline pipeline = Pipeline::none;  ///< which of the machine's pipelines it takes
+    Pipeline pipeline = Pipeline::none;     ///< which of the machine's pipelines it takes
     Operation operation = Operation::none;  ///< row of the table of latencies and intervals
     /// Integer work whose result is the same for all threads of a warp, by data flow: see
     /// decode/uniformity.h.
@@ -159,7 +159,7 @@ struct AsyncOperation {
         prefetch,             ///< global memory to L2
         arrive_after_copies,  ///< cp.async.mbarrier.arrive: when this warp's earlier cp.async are done
     };
-    Kind kind = Kind::bulk_load;  ///< what goes on
+    Kind kind = Kind::bulk_load;       ///< what goes on
     bool reduces = false;              ///< bulk_store: read-modify-write at L2
     bool in_bulk_group = false;        ///< belongs to the warp's open bulk group
     std::uint16_t warp = 0;            ///< that began it
@@ -169,7 +169,7 @@ struct AsyncOperation {
     /// Pieces of global memory, each contiguous.
     struct Piece {
         std::uint64_t address;  ///< byte address
-        std::uint32_t bytes;  ///< size
+        std::uint32_t bytes;    ///< size
     };
     std::vector<Piece> pieces;
     /// What completion does to barriers in shared memory.
@@ -287,12 +287,12 @@ struct AccessPolicyWindow {
 /// One launch, as the executor sees it. What it points to must outlive the run.
 struct LaunchContext {
     const LoadedKernel* kernel = nullptr;  ///< what is run
-    Dim3 grid, block;  ///< thread blocks, threads of a thread block
+    Dim3 grid, block;                      ///< thread blocks, threads of a thread block
     Dim3 cluster;  ///< thread blocks per cluster
     std::uint32_t dynamic_shared_bytes = 0;  ///< bytes per thread block
     std::vector<std::byte> parameters;  ///< laid out as LoadedKernel::parameters() says
-    GlobalMemory* memory = nullptr;  ///< of the device
-    Mode mode = Mode::functional;  ///< which instructions are evaluated
+    GlobalMemory* memory = nullptr;     ///< of the device
+    Mode mode = Mode::functional;       ///< which instructions are evaluated
     unsigned compute_capability = 90;  ///< decides the arithmetic of mma.sync
     /// Where the output of the kernel's printf goes, one call at a time; none: standard output.
     std::function<void(std::string_view)> print = {};
@@ -349,10 +349,10 @@ std::uint64_t cta_of_cluster(const LaunchContext& launch, std::uint64_t cluster,
 
 /// What a scheduler asks in every cycle, kept where it costs one load.
 struct WarpStatus {
-    std::uint32_t pc = 0;  ///< index of the next instruction; of the path that runs
+    std::uint32_t pc = 0;     ///< index of the next instruction; of the path that runs
     std::uint16_t index = 0;  ///< of the warp in its thread block
-    bool blocked = false;  ///< see Warp::blocked()
-    bool finished = false;  ///< all lanes have exited
+    bool blocked = false;     ///< see Warp::blocked()
+    bool finished = false;    ///< all lanes have exited
 };
 
 /// 32 threads that issue together.

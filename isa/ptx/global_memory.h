@@ -58,10 +58,10 @@ class AllocationBytes {
 /// A buffer in device memory. `backed` buffers hold values; the others only have addresses (timing mode), and
 /// reading a value from them is an error of the caller.
 struct Allocation {
-    std::string name;  ///< for messages
-    std::uint64_t base = 0;  ///< address of the first byte
+    std::string name;         ///< for messages
+    std::uint64_t base = 0;   ///< address of the first byte
     std::uint64_t bytes = 0;  ///< size
-    bool backed = false;  ///< it holds values
+    bool backed = false;      ///< it holds values
     AllocationBytes data;  ///< `bytes` long when backed
     /// Whether all bytes [address, address + count) are its own.
     bool contains(std::uint64_t address, std::uint64_t count) const {

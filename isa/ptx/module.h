@@ -191,6 +191,7 @@ struct Variable {
 
 /// An operand of an instruction, resolved to indices.
 struct Operand {
+    /// What an operand is; the comments say which members hold.
     enum class Kind : std::uint8_t {
         none,
         reg,        ///< `index`: Kernel::registers
@@ -326,28 +327,31 @@ struct Kernel {
     bool explicit_cluster = false;                  ///< .explicitcluster
     std::uint32_t maximum_cluster_ctas = 0;         ///< .maxclusterrank
     std::uint32_t module_variables = 0;             ///< the first so many of `variables` are the module's
-    std::vector<std::string> pragmas;
-    std::uint32_t line = 0;
+    std::vector<std::string> pragmas;               ///< texts of .pragma, without quotes
+    std::uint32_t line = 0;                         ///< 1-based, of the .entry
 };
 
 /// An instruction that the instruction table does not have. A `trap` stands for it, so that other kernels of
 /// the module can be loaded.
 struct UnsupportedInstruction {
+    /// What is wrong, the text that was not understood, and how to avoid it; shown when a kernel with it is
+    /// loaded.
     std::string problem, token, remedy;
     std::uint32_t line = 0;
 };
 
+/// All that parse() has found in one PTX text.
 struct Module {
-    std::string file_name;
-    unsigned version_major = 0, version_minor = 0;
-    std::string target;               ///< "sm_90"
-    unsigned compute_capability = 0;  ///< 90
-    unsigned address_size = 64;
-    std::vector<Variable> variables;  ///< .global, .const and module-level .shared
-    std::vector<Kernel> kernels;
-    std::vector<std::string> source_files;  ///< of .file
-    std::vector<InlinedCall> inlined_calls;
-    std::vector<UnsupportedInstruction> unsupported;
+    std::string file_name;                            ///< as the user named it; for messages
+    unsigned version_major = 0, version_minor = 0;    ///< of .version
+    std::string target;                               ///< "sm_90"
+    unsigned compute_capability = 0;                  ///< 90
+    unsigned address_size = 64;                       ///< bits
+    std::vector<Variable> variables;                  ///< .global, .const and module-level .shared
+    std::vector<Kernel> kernels;                      ///< all .entry functions that have a body
+    std::vector<std::string> source_files;            ///< of .file
+    std::vector<InlinedCall> inlined_calls;           ///< that .loc refers to
+    std::vector<UnsupportedInstruction> unsupported;  ///< that Instruction::unsupported refers to
 
     /// The kernel of this name: the symbol, or its C++ name, whole as in `saxpy<float>(int, float*)` or as
     /// short as is unique (`saxpy`). Throws heddle::Error that lists the candidates when there are several,

@@ -85,7 +85,7 @@ class alignas(64) SubCore {
     /// What cycles are spent on from `from` on, and from `change` on, unless something changes before: for those who
     /// watch. `change` may be earlier.
     struct Outlook {
-        Cycle from, change;  ///< cycles
+        Cycle from, change;         ///< cycles
         CycleReason before, after;  ///< reasons up to `change`, and from it on
     };
     Outlook outlook() const { return {accounted_, change_, before_, after_}; }
