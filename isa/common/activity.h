@@ -33,6 +33,9 @@ std::string describe(const ActivitySeen& activity);
 /// The place where one process writes. Everything in it is atomic: a reader never waits, nor does the writer.
 class Activity {
   public:
+    /// Written by the process itself: from begin() to end() it is about `activity`, and what it has done so
+    /// far, of the unit of `activity`, or in cycles of the simulated clock. Texts that are too long for the
+    /// place are cut.
     void begin(const ActivitySeen& activity);
     void end();
     void set_done(std::uint64_t done) { done_.store(done, std::memory_order_relaxed); }

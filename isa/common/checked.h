@@ -17,6 +17,7 @@ struct Gate {
     double least, most;  ///< that there can be; both are admitted
     bool whole = false;  ///< fractions are refused
 
+    /// Whether the value is finite, within the range, and whole where that is asked for.
     bool admits(double value) const;
     bool admits(std::int64_t value) const { return admits(static_cast<double>(value)); }
     bool admits(std::uint64_t value) const { return admits(static_cast<double>(value)); }

@@ -9,7 +9,7 @@ namespace heddle {
 
 /// Where in the user's own files a problem lies. Empty parts are left out of the message.
 struct SourceLocation {
-    std::string file = {};
+    std::string file = {};  ///< as the user named it
     std::int64_t line = 0;  ///< 1-based; 0 when unknown
     std::string key = {};   ///< YAML path, PTX token, node id, ...
 };
@@ -20,6 +20,8 @@ class Error : public std::runtime_error {
   public:
     explicit Error(std::string problem, SourceLocation where = {}, std::string remedy = {});
 
+    /// The parts of the message: what is wrong, where, and how to mend it (empty where nothing can be said).
+    /// what() has all of them.
     const std::string& problem() const { return problem_; }
     const SourceLocation& where() const { return where_; }
     const std::string& remedy() const { return remedy_; }

@@ -24,14 +24,15 @@ namespace heddle::numerics {
 /// 0x7F.
 enum class ScaleFormat : std::uint8_t { ue8m0, ue4m3 };
 
+/// What the dot product depends on besides its operands.
 struct BlockScaledParameters {
-    Format input = Format::e2m1, input_b = Format::e2m1;
-    ScaleFormat scale = ScaleFormat::ue4m3;
-    unsigned scale_block = 16;   ///< elements along K that share a scale
-    unsigned group_length = 16;  ///< products that are added exactly before they are scaled
-    unsigned block_length = 64;  ///< L
-    int alignment_fraction_bits = 35;
-    int minimum_exponent = -133;
+    Format input = Format::e2m1, input_b = Format::e2m1;  ///< of A, and of B
+    ScaleFormat scale = ScaleFormat::ue4m3;               ///< of both operands
+    unsigned scale_block = 16;                            ///< elements along K that share a scale
+    unsigned group_length = 16;        ///< products that are added exactly before they are scaled
+    unsigned block_length = 64;        ///< L
+    int alignment_fraction_bits = 35;  ///< bits below the largest summand that the sum keeps: F
+    int minimum_exponent = -133;       ///< of alignment; summands are aligned at this exponent at least
 };
 
 /// mxf8f6f4: any two of e4m3, e5m2, e3m2, e2m3, e2m1, one ue8m0 scale for 32.

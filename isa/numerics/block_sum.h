@@ -21,8 +21,8 @@ inline constexpr int kZeroLimit = -4000;
 
 /// value = significand * 2^(exponent - fraction bits of the format).
 struct Operand {
-    std::int32_t significand = 0;  ///< with the sign; of fp32 24 bits, of inputs 11 at most
-    std::int16_t exponent = kZeroExponent;
+    std::int32_t significand = 0;           ///< with the sign; of fp32 24 bits, of inputs 11 at most
+    std::int16_t exponent = kZeroExponent;  ///< see above; or the mark of a zero or a special number
 };
 
 /// `bits` of any format up to 32 bits.
@@ -90,6 +90,7 @@ inline std::uint32_t block_sum(const DotProductParameters& parameters, std::size
     return round_sum(parameters, sum, emax);
 }
 
+/// Infinities and NaN have one mark, zeros another, in place of the exponent; subnormal numbers have neither.
 inline bool is_special(const Operand& operand) {
     return operand.exponent == kSpecialExponent;
 }

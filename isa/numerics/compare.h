@@ -27,10 +27,11 @@ double relative_frobenius_error(std::span<const double> actual, std::span<const 
 
 /// What a comparison of two arrays says of them.
 struct Difference {
-    std::size_t count = 0;
-    std::size_t identical_bits = 0;
-    std::uint32_t largest_ulp = 0;
+    std::size_t count = 0;            ///< elements compared
+    std::size_t identical_bits = 0;   ///< elements
+    std::uint32_t largest_ulp = 0;    ///< over all elements, in units of the last place
     std::size_t first_different = 0;  ///< `count` when none
+    /// Part of the elements whose bits are equal, 0 to 1; 1 for empty arrays.
     double identical_fraction() const {
         return count == 0 ? 1.0 : static_cast<double>(identical_bits) / static_cast<double>(count);
     }

@@ -54,6 +54,7 @@ inline constexpr Distribution kDistributions[] = {
     Distribution::wide,      Distribution::cancellation, Distribution::pairs,
     Distribution::subnormal, Distribution::ones,         Distribution::specials};
 
+/// One word, which distribution_of() reads.
 const char* name_of(Distribution distribution);
 /// Throws std::invalid_argument.
 Distribution distribution_of(const std::string& name);

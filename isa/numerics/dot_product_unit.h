@@ -33,6 +33,7 @@ using target::Generation;
 /// alone, and for narrower formats, which Blackwell multiplies by tcgen05 only.
 enum class Instruction : std::uint8_t { mma_sync, wgmma, tcgen05 };
 
+/// What one matrix instruction computes, as parameters of the truncated fused dot product.
 struct DotProductParameters {
     Format input = Format::fp16;                ///< of A and, but for fp8, of B
     Format input_b = Format::fp16;              ///< of B: formats of 8 bits and fewer may be mixed
@@ -108,6 +109,7 @@ void matrix_multiply_accumulate_int8(std::size_t m, std::size_t n, std::size_t k
 /// value: eight for each word.
 void unpack_int4(std::span<const std::uint32_t> words, bool is_signed, std::int8_t* to);
 
+/// What a one-bit matrix instruction does to the bits of A and B before it counts ones.
 enum class BitOperation : std::uint8_t { exclusive_or, conjunction };
 
 /// Single-bit tensor core: the number of ones in a[k] op b[k], added to C modulo 2^32. K is counted in words

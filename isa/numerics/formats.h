@@ -12,6 +12,7 @@
 
 namespace heddle::numerics {
 
+/// Floating-point formats, from wide to narrow; names with e and m are those of OCP.
 enum class Format : std::uint8_t { fp64, fp32, tf32, bf16, fp16, e5m2, e4m3, e3m2, e2m3, e2m1 };
 
 /// What the largest exponent field means besides numbers.
@@ -25,23 +26,26 @@ enum class SpecialNumbers : std::uint8_t {
 /// 448. e3m2, e2m3 and e2m1 are the element types of OCP Microscaling (MX) 1.0: largest numbers 28, 7.5
 /// and 6.
 struct FormatTraits {
-    const char* name;
-    unsigned storage_bits;  ///< size of an element in memory or in a register
-    unsigned exponent_bits;
-    unsigned fraction_bits;  ///< explicit ones
-    unsigned padding_bits;   ///< ignored low bits of the storage (tf32: 13)
-    SpecialNumbers special_numbers;
+    const char* name;                ///< for messages and reports
+    unsigned storage_bits;           ///< size of an element in memory or in a register
+    unsigned exponent_bits;          ///< width of the exponent field
+    unsigned fraction_bits;          ///< explicit ones
+    unsigned padding_bits;           ///< ignored low bits of the storage (tf32: 13)
+    SpecialNumbers special_numbers;  ///< decides what the largest exponent means
     /// The NaN that NVIDIA hardware writes; where there is none, the largest number stands for it
     /// (cvt.satfinite).
     std::uint64_t nan;
 
+    /// The bias of the exponent field, 2^(exponent_bits - 1) - 1.
     constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
     /// Exponent of subnormal numbers and of the smallest normal one.
     constexpr int minimum_exponent() const { return 1 - bias(); }
+    /// Exponent of the largest numbers: e4m3 and smaller formats use the largest exponent field for numbers.
     constexpr bool has_infinity() const { return special_numbers == SpecialNumbers::infinity_and_nan; }
     constexpr int maximum_exponent() const { return has_infinity() ? bias() : bias() + 1; }
 };
 
+/// The layout of each format; compile-time.
 constexpr FormatTraits traits(Format format) {
     constexpr SpecialNumbers all = SpecialNumbers::infinity_and_nan;
     switch (format) {
@@ -69,20 +73,23 @@ constexpr FormatTraits traits(Format format) {
     return {};
 }
 
+/// What a pattern stands for; subnormal numbers are finite.
 enum class NumberClass : std::uint8_t { zero, finite, infinity, nan };
 
 /// A number taken apart. Its magnitude is significand * 2^(exponent - fraction bits of the format): the
 /// significand of a normal number has the hidden one in it, that of a subnormal one has not, and its exponent
 /// is the smallest.
 struct Decoded {
-    NumberClass number_class = NumberClass::zero;
-    bool negative = false;
-    int exponent = 0;
-    std::uint64_t significand = 0;
+    NumberClass number_class = NumberClass::zero;  ///< zero, finite, infinity or nan
+    bool negative = false;                         ///< sign bit, of zeros and NaN too
+    int exponent = 0;                              ///< of finite numbers, without bias
+    std::uint64_t significand = 0;                 ///< of finite numbers, the hidden bit included
 };
 
+/// Takes a pattern apart; padding bits are ignored.
 Decoded decode(Format format, std::uint64_t bits);
 
+/// Rounding directions of IEEE 754 and of cvt.
 enum class Rounding : std::uint8_t {
     nearest_even,
     nearest_away,  ///< ties away from zero: cvt.rna.tf32
@@ -99,11 +106,12 @@ enum class Overflow : std::uint8_t {
     saturate,  ///< the largest number; infinities too (cvt.satfinite)
 };
 
+/// How a number is rounded to a format.
 struct Conversion {
-    Rounding rounding = Rounding::nearest_even;
-    Overflow overflow = Overflow::ieee;
-    bool flush_subnormal_input = false;   ///< to zero of the same sign (cvt.ftz from fp32)
-    bool flush_subnormal_result = false;  ///< to zero of the same sign, after rounding (TPU)
+    Rounding rounding = Rounding::nearest_even;  ///< direction
+    Overflow overflow = Overflow::ieee;          ///< what happens beyond the largest number
+    bool flush_subnormal_input = false;          ///< to zero of the same sign (cvt.ftz from fp32)
+    bool flush_subnormal_result = false;         ///< to zero of the same sign, after rounding (TPU)
 };
 
 /// Rounds the number (-1)^negative * magnitude * 2^lsb_exponent once, from its exact value. A magnitude of
@@ -125,6 +133,7 @@ double to_double(Format format, std::uint64_t bits);
 
 // ---- The hot ones, inline. Equal in every bit to convert() with the default conversion. ----
 
+/// Exact, NaN payloads included.
 inline float bf16_to_fp32(std::uint16_t bits) {
     const std::uint32_t wide = std::uint32_t{bits} << 16;
     if ((wide & 0x7FFFFFFFu) > 0x7F800000u) return std::bit_cast<float>(0x7FFFFFFFu);
@@ -138,6 +147,7 @@ inline std::uint16_t fp32_to_bf16(float value) {
     return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
 }
 
+/// Exact; every NaN becomes 0x7FFFFFFF, as on NVIDIA hardware.
 inline float fp16_to_fp32(std::uint16_t bits) {
     const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
     const std::uint32_t magnitude = bits & 0x7FFFu;

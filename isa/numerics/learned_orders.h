@@ -23,6 +23,7 @@ std::vector<ReductionPlan> plans_with_tree(const SummationTree& tree, const Redu
 /// shape, reduction scheme, number of slices, and what the kernel's name tells of K.
 class LearnedOrders {
   public:
+    /// Takes a tree that FPRev revealed of this algorithm at gemm.k.
     void add(const CublasGemm& gemm, const SummationTree& tree);
     /// The plan that the recorded trees leave for this problem, first of all plan_of() if no tree contradicts
     /// it. The reason says which, or why there is none: no tree of the same algorithm, a tree outside of the

@@ -15,22 +15,26 @@ inline constexpr std::size_t kPanelRows = 16;
 inline constexpr std::size_t kPanelColumns = 8;
 inline constexpr std::size_t kPanelDepth = 128;
 
+/// D = A B + C; the caller has checked the sizes and owns all matrices.
 template <typename Input, typename Output>
 struct MatrixArguments {
-    DotProductParameters parameters;
-    std::size_t m, n, k;
+    DotProductParameters parameters;  ///< of the instruction
+    std::size_t m, n, k;              ///< D is m x n, sums are k long
+    /// A row-major m x k, B column-major (k is contiguous), C and D row-major m x n; D may be C.
     const Input* a;
     const Input* b;
     const Output* c;
     Output* d;
 };
 
+/// The reference, for every processor.
 template <typename Input, typename Output>
 void multiply_portable(const MatrixArguments<Input, Output>& matrix);
 
 /// Whether the integers of the AVX2 body are wide enough for these parameters.
 bool avx2_can(const DotProductParameters& parameters);
 
+/// The same bits with AVX2; only when avx2_can() is true.
 template <typename Input, typename Output>
 void multiply_avx2(const MatrixArguments<Input, Output>& matrix);
 

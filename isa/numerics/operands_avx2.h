@@ -20,8 +20,8 @@ namespace heddle::numerics {
 
 /// Eight operands along K, as numbers and as exponents.
 struct Octet {
-    __m256 values;
-    __m128i exponents;
+    __m256 values;      ///< finite operands as fp32, exactly
+    __m128i exponents;  ///< 16 bits each, with the marks of block_sum.h for zeros and special numbers
 };
 
 /// Exponents from exponent fields; magnitudes only tell zeros.
@@ -34,6 +34,7 @@ HEDDLE_AVX2 inline __m128i exponents_of(__m128i fields, __m128i magnitudes, int 
     return _mm_blendv_epi8(with_special, _mm_set1_epi16(kZeroExponent), zero);
 }
 
+/// Loaders read eight operands of a format from memory, which need not be aligned.
 struct Fp16Loader {
     HEDDLE_AVX2 inline Octet operator()(const std::uint16_t* from) const {
         const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -42,6 +43,7 @@ struct Fp16Loader {
     }
 };
 
+/// See Fp16Loader; bf16 is the upper half of fp32.
 struct Bf16Loader {
     HEDDLE_AVX2 inline Octet operator()(const std::uint16_t* from) const {
         const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -51,6 +53,7 @@ struct Bf16Loader {
     }
 };
 
+/// See Fp16Loader; tf32 lies in words of 32 bits.
 struct Tf32Loader {
     HEDDLE_AVX2 inline Octet operator()(const std::uint32_t* from) const {
         // The low 13 bits are ignored.
@@ -62,6 +65,7 @@ struct Tf32Loader {
         const __m256i nonzero = _mm256_andnot_si256(zeros, _mm256_set1_epi32(1));
         return {_mm256_castsi256_ps(bits), exponents_of(narrow(fields), narrow(nonzero), 255, 127)};
     }
+    /// Saturates 32-bit lanes to 16 bits, in two halves of four.
     HEDDLE_AVX2 static inline __m128i narrow(__m256i wide) {
         return _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
     }
@@ -69,8 +73,8 @@ struct Tf32Loader {
 
 /// All 256 patterns of a format of 8 bits or fewer.
 struct Fp8Table {
-    std::array<float, 256> values;
-    std::array<std::int16_t, 256> exponents;
+    std::array<float, 256> values;            ///< fp32, by pattern
+    std::array<std::int16_t, 256> exponents;  ///< by pattern, with marks
 
     explicit Fp8Table(Format format) {
         for (std::uint32_t bits = 0; bits < 256; ++bits) {
@@ -80,6 +84,7 @@ struct Fp8Table {
     }
 };
 
+/// Tables are made once and live as long as the process.
 inline const Fp8Table& fp8_table(Format format) {
     static const Fp8Table e5m2(Format::e5m2), e4m3(Format::e4m3), e3m2(Format::e3m2), e2m3(Format::e2m3),
         e2m1(Format::e2m1);
@@ -97,8 +102,9 @@ inline const Fp8Table& fp8_table(Format format) {
     }
 }
 
+/// See Fp16Loader; looks each pattern up.
 struct Fp8Loader {
-    const Fp8Table& table;
+    const Fp8Table& table;  ///< of the format; not owned
     HEDDLE_AVX2 inline Octet operator()(const std::uint8_t* from) const {
         alignas(32) float values[8];
         alignas(16) std::int16_t exponents[8];
@@ -112,6 +118,7 @@ struct Fp8Loader {
 
 /// Operands of A by row, of B by k: eight columns side by side, exponents of two k to each column.
 struct Panels {
+    /// Values and exponents of A and B in the layout that the kernel reads; rows beyond the matrix are zero.
     alignas(32) float a_values[kPanelRows][kPanelDepth];
     alignas(32) std::int16_t a_exponents[kPanelRows][kPanelDepth];
     alignas(32) float b_values[kPanelDepth][kPanelColumns];
@@ -160,6 +167,7 @@ HEDDLE_AVX2 inline void transpose(const float* const (&from)[8], float* to) {
     }
 }
 
+/// Turns B from columns, as loaded, into rows of eight columns; `padded` is the depth, a multiple of eight.
 HEDDLE_AVX2 inline void turn_columns(std::size_t padded, Panels& panels) {
     const float* from[8];
     for (std::size_t k = 0; k < padded; k += 8) {

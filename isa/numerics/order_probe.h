@@ -26,9 +26,9 @@ namespace heddle::numerics {
 /// One sum to compute: +M at `plus`, -M at `minus` (kNone: nowhere), units at [units_begin, units_end) other
 /// than these two, zero elsewhere.
 struct ProbeVector {
-    static constexpr std::uint32_t kNone = 0xFFFFFFFFu;
-    std::uint32_t plus = kNone, minus = kNone;
-    std::uint32_t units_begin = 0, units_end = 0;
+    static constexpr std::uint32_t kNone = 0xFFFFFFFFu;  ///< no position
+    std::uint32_t plus = kNone, minus = kNone;           ///< k of +M and of -M
+    std::uint32_t units_begin = 0, units_end = 0;        ///< first k of the units, and one past the last
 };
 
 /// Computes the sums; returns for each the result divided by the unit: a whole number when all is well. The
@@ -39,20 +39,22 @@ using ProbedSum = std::function<std::vector<double>(std::span<const ProbeVector>
 /// a_unit * b_unit. When b_large == b_unit, all of B is that number and every row of A is a probe of its own;
 /// otherwise the probe p needs row p of A and column p of B.
 struct ProbeValues {
-    double a_large = 0, b_large = 0, a_unit = 0, b_unit = 0;
+    double a_large = 0, b_large = 0, a_unit = 0, b_unit = 0;  ///< numbers to be written, powers of two
     /// More units than these at once would not be lost beside M, or not be counted exactly.
     std::uint32_t maximum_units = 0;
     std::string problem;  ///< why there are none; then the rest is zero
 
+    /// The value of one unit's product, by which sums are divided.
     double unit() const { return a_unit * b_unit; }
+    /// Whether B holds the same number everywhere.
     bool constant_b() const { return b_large == b_unit; }
 };
 
 /// What the sum is made of.
 struct ProbedArithmetic {
-    Format a = Format::fp16, b = Format::fp16;
-    Format output = Format::fp32;       ///< of D; split-K may round partial sums to it too
-    Format accumulator = Format::fp32;  ///< fp32, fp16 or fp64
+    Format a = Format::fp16, b = Format::fp16;  ///< of the operands
+    Format output = Format::fp32;               ///< of D; split-K may round partial sums to it too
+    Format accumulator = Format::fp32;          ///< fp32, fp16 or fp64
     /// Bits below the largest summand that a fused node keeps: F of the tensor core, at most 25 up to Hopper;
     /// 0 for plain additions.
     int alignment_fraction_bits = 25;
@@ -70,6 +72,7 @@ ProbeValues probe_values(const ProbedArithmetic& arithmetic);
 void write_probe(const ProbeVector& probe, std::size_t k, Format format, double large, double unit,
                  bool signed_large, std::byte* to, std::size_t stride_elements = 1);
 
+/// How much a search may cost, and how carefully it checks itself.
 struct ProbeOptions {
     std::uint32_t maximum_units = 0xFFFFFFFFu;  ///< ProbeValues::maximum_units
     /// Up to this K every pair of a fused node is probed; above, two rows of pairs and some at random, as
@@ -81,11 +84,12 @@ struct ProbeOptions {
     std::size_t maximum_probes = std::size_t{1} << 24;  ///< then the search gives up
 };
 
+/// What reveal_order() has found.
 struct RevealedOrder {
-    std::optional<SummationTree> tree;
-    std::string problem;  ///< when there is no tree: what contradicts one
-    std::size_t probes = 0;
-    bool complete = true;  ///< false when fused nodes were sampled
+    std::optional<SummationTree> tree;  ///< nothing when the answers contradict every tree
+    std::string problem;                ///< when there is no tree: what contradicts one
+    std::size_t probes = 0;             ///< sums that were computed
+    bool complete = true;               ///< false when fused nodes were sampled
 };
 
 /// The tree of `sum` over k summands. Needs k - 1 probes for a chain of additions, about k L / 2 for a chain

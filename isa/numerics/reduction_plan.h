@@ -35,6 +35,7 @@ unsigned bytes_of(Element element);
 Format format_of(Element element);
 bool is_integer(Element element);
 
+/// How two numbers are added.
 enum class Arithmetic : std::uint8_t {
     tensor_core,         ///< `tensor_core` below
     fused_multiply_add,  ///< also the FP64 tensor core
@@ -49,6 +50,7 @@ enum class ResidueTile : std::uint8_t {
     wrapped,  ///< the last K mod block_k products are added first
 };
 
+/// How the sums of several accumulators become one.
 enum class Combination : std::uint8_t {
     forward,             ///< ((a0 + a1) + a2) + a3
     neighbours_first,    ///< (a0 + a1) + (a2 + a3): butterfly with distances 1, 2, 4, ...
@@ -57,25 +59,29 @@ enum class Combination : std::uint8_t {
     warps_then_halves,   ///< the same, then these sums halves first
 };
 
+/// How split-K divides K.
 enum class ChunkRule : std::uint8_t {
     ceiling,   ///< ceil(ceil(K / grain) / splits) * grain each; the last ones get less, or nothing
     balanced,  ///< floor(K / grain / splits) grains each, one more for the first of them
 };
 
+/// How the sums of the slices become D. The numbers are those of cublasLtReductionScheme_t.
 enum class SliceMerge : std::uint8_t {
     accumulators,     ///< forward, in the accumulator's format; the epilogue once (cublasLt scheme 2)
     output_partials,  ///< partial sums are rounded to D's format, added forward in fp32 (scheme 4)
     output_chain,     ///< every slice goes through the epilogue and adds the D of the slice before (1)
 };
 
+/// What the epilogue applies last.
 enum class Activation : std::uint8_t {
     none,
     relu,
     gelu,  ///< by tanh; the device's tanh is an approximation, so that this one is not exact in every bit
 };
 
+/// From the sum to the element of D: D = activation(alpha * sum + beta * C + bias).
 struct PlanEpilogue {
-    double alpha = 1, beta = 0;
+    double alpha = 1, beta = 0;  ///< numbers of the GEMM
     /// alpha * sum + (beta * C) with one rounding of product and sum, or two.
     bool fused = true;
     bool bias = false;  ///< one number for each column, added after alpha and beta
@@ -85,46 +91,49 @@ struct PlanEpilogue {
     bool operator==(const PlanEpilogue&) const = default;
 };
 
+/// From matrices to one number of D: products in tiles, tiles in accumulators, accumulators in slices, slices
+/// in D.
 struct ReductionPlan {
-    Element a = Element::fp16, b = Element::fp16, c = Element::fp16, d = Element::fp16, bias = Element::fp16;
+    Element a = Element::fp16, b = Element::fp16, c = Element::fp16, d = Element::fp16,
+            bias = Element::fp16;         ///< in memory
     Element accumulator = Element::fp32;  ///< fp32, fp16, fp64 or int32; alpha too, but fp16's in fp32
 
-    Arithmetic arithmetic = Arithmetic::tensor_core;
-    DotProductParameters tensor_core;
+    Arithmetic arithmetic = Arithmetic::tensor_core;  ///< between products of one accumulator
+    DotProductParameters tensor_core;                 ///< for Arithmetic::tensor_core
     Rounding tf32_input = Rounding::toward_zero;  ///< how fp32 numbers become tf32
     bool flush_subnormals = false;                ///< CUDA cores with .ftz; not for tensor cores
 
     unsigned instruction_k = 16;  ///< of one MMA: fused blocks are no longer
     unsigned block_k = 64;        ///< of a tile of the main loop
-    ResidueTile residue = ResidueTile::last;
+    ResidueTile residue = ResidueTile::last;  ///< place of the short tile
     /// A short tile is filled up with zeros: that makes +0 of a sum of -0 (CUDA cores; tensor cores have no
     /// -0).
     bool zero_fill = false;
     unsigned promotion_interval = 0;  ///< k that one accumulator takes; a multiple of instruction_k; 0: all
 
-    unsigned accumulators = 1;
+    unsigned accumulators = 1;       ///< that take turns; Combination adds them up
     unsigned accumulator_group = 1;  ///< products in a row for one accumulator; 0: each takes one part of K
-    Combination combination = Combination::forward;
+    Combination combination = Combination::forward;  ///< for more than one accumulator
 
-    unsigned splits = 1;
-    ChunkRule chunk_rule = ChunkRule::ceiling;
-    unsigned split_grain = 1;
+    unsigned splits = 1;                        ///< slices of split-K; 1: none
+    ChunkRule chunk_rule = ChunkRule::ceiling;  ///< how many k each slice gets
+    unsigned split_grain = 1;                   ///< k; slices are multiples of it
     unsigned k_per_split = 0;  ///< when not 0: instead of the rule
     unsigned first_slice_k = 0;  ///< with k_per_split: of the first slice (stream-K); 0: as the others
-    SliceMerge merge = SliceMerge::accumulators;
+    SliceMerge merge = SliceMerge::accumulators;  ///< for more than one slice
     /// cuBLAS, nvjet with split-K: when K / block_k is a multiple of the number of slices, and there are more
     /// slices than products in the last, short tile, that tile is never read.
     bool drops_tail = false;
 
-    PlanEpilogue epilogue;
+    PlanEpilogue epilogue;  ///< of every element
 
     bool operator==(const ReductionPlan&) const = default;
 };
 
 /// A part [begin, end) of K.
 struct KRange {
-    std::size_t begin = 0, end = 0;
-    std::size_t size() const { return end - begin; }
+    std::size_t begin = 0, end = 0;                   ///< first k, and one past the last
+    std::size_t size() const { return end - begin; }  ///< number of k
     bool operator==(const KRange&) const = default;
 };
 
@@ -137,11 +146,12 @@ std::size_t products_read(const ReductionPlan& plan, std::size_t k);
 /// lengths of zero.
 void check_plan(const ReductionPlan& plan);
 
+/// The tree in which the plan adds k products, for drawings and comparisons. Checks the plan first.
 SummationTree summation_tree(const ReductionPlan& plan, std::size_t k);
 
 /// Operands of one GEMM, raw bits, dense, little endian. Other layouts: transposed() below.
 struct PlanOperands {
-    std::size_t m = 0, n = 0, k = 0;
+    std::size_t m = 0, n = 0, k = 0;  ///< D is m x n, sums are k long
     std::span<const std::byte> a;     ///< [m][k]
     std::span<const std::byte> b;     ///< [n][k]: as the weight of a linear layer
     std::span<const std::byte> c;     ///< [m][n]; may be empty when beta is 0

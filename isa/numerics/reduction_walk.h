@@ -62,6 +62,7 @@ typename Backend::Value combine(Combination combination, std::vector<typename Ba
     return std::move(values[0]);
 }
 
+/// The sum of one slice: its tiles are dealt to the accumulators, which are then combined.
 template <typename Backend>
 typename Backend::Value slice_sum(const ReductionPlan& plan, const KRange& slice, Backend& backend) {
     std::vector<typename Backend::Value> sums;

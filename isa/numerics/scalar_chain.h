@@ -5,6 +5,7 @@
 
 namespace heddle::numerics {
 
+/// How a CUDA core adds a product to a sum.
 struct ScalarChain {
     bool fused = true;              ///< else the product is rounded too
     bool flush_subnormals = false;  ///< of operands and results, to zero of the same sign

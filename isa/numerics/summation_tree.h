@@ -21,10 +21,11 @@
 
 namespace heddle::numerics {
 
+/// An immutable tree; node numbers are valid for this tree alone.
 class SummationTree {
   public:
     using Node = std::uint32_t;  ///< below leaf_count(): that summand; else an inner node, children before it
-    static constexpr Node kNone = 0xFFFFFFFFu;
+    static constexpr Node kNone = 0xFFFFFFFFu;  ///< no node
 
     /// Puts a tree together from below.
     class Builder {
@@ -50,14 +51,18 @@ class SummationTree {
     /// `maximum_leaves` guards against texts that stand for too much.
     static SummationTree parse(std::string_view text, std::size_t maximum_leaves = std::size_t{1} << 22);
 
+    /// Summands, whether they are below the root or not.
     std::size_t leaf_count() const { return leaf_count_; }
     Node root() const { return root_; }  ///< kNone when there is no summand at all
+    /// Whether the node is a summand; the children of an inner node, in the order in which the text has them.
     bool is_leaf(Node node) const { return node < leaf_count_; }
     std::span<const Node> children(Node node) const;
+    /// Leaves and inner nodes together.
     std::size_t node_count() const { return leaf_count_ + first_child_.size() - 1; }
     /// Summands that are not below the root, ascending.
     std::vector<Node> missing() const;
 
+    /// The notation that parse() reads; regular parts are abbreviated.
     std::string text() const;
     /// Trees are equal when they add the same numbers together at every node.
     bool operator==(const SummationTree&) const = default;

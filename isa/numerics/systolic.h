@@ -64,7 +64,7 @@ void matrix_unit_tile(std::size_t m, std::size_t n, std::size_t k, const std::in
 /// An fp32 number as a sum of up to three bf16 numbers, the largest first: what a TPU multiplies in several
 /// passes to serve fp32 matrices. Each part is the rest so far, rounded by fp32_to_bf16_tpu().
 struct Bf16Parts {
-    std::uint16_t high, middle, low;
+    std::uint16_t high, middle, low;  ///< bits of bf16; their sum is nearly the number
 };
 Bf16Parts split_into_bf16(float value);
 

@@ -11,6 +11,7 @@
 
 namespace heddle::ptx {
 
+/// What to look for, and how much to report.
 struct CheckOptions {
     bool initialisation = true;  ///< reads of shared or local memory that nobody has written
     bool races = true;           ///< accesses to shared memory that nothing orders, one of them a write
@@ -18,20 +19,24 @@ struct CheckOptions {
     bool barriers = true;
 };
 
+/// One kind of error at one place of a program.
 struct CheckFinding {
+    /// Each option of CheckOptions leads to findings of one kind.
     enum class Kind : std::uint8_t { uninitialised, race, barrier };
-    Kind kind = Kind::uninitialised;
+    Kind kind = Kind::uninitialised;  ///< what was done
     /// Kernel, CTA, warp, lane, PTX line, CUDA line, address and what lies there: one sentence.
     std::string text;
     std::uint32_t line = 0;   ///< of the PTX text
     std::uint64_t count = 1;  ///< times that the same instructions did it
 };
+/// One word for reports.
 std::string_view name_of(CheckFinding::Kind kind);
 
 /// The findings of any number of launches. The same instructions are told once, with a count.
 class CheckLog {
   public:
     explicit CheckLog(const CheckOptions& options = {}) : options_(options) {}
+    /// As given to the constructor, and what was found so far, in order of first occurrence.
     const CheckOptions& options() const { return options_; }
     const std::vector<CheckFinding>& findings() const { return findings_; }
 

@@ -40,6 +40,7 @@ enum class Pipeline : std::uint8_t {
 };
 inline constexpr std::size_t kPipelineCount = 10;
 
+/// What a warp does to others when it performs an instruction: how a timing model must let it wait.
 enum class Synchronisation : std::uint8_t {
     none,
     cta_barrier,        ///< the warp may have to wait: see Warp::blocked()
@@ -74,19 +75,19 @@ enum class CachePriority : std::uint8_t { none, normal, first, last, unchanged }
 
 /// What an access asks of the caches.
 struct CachePolicy {
-    CachePriority l1 = CachePriority::none;
+    CachePriority l1 = CachePriority::none;         ///< priority in L1
     CachePriority primary = CachePriority::none;    ///< L2, of `sixteenths` of the lines
     CachePriority secondary = CachePriority::none;  ///< L2, of the others
-    std::uint8_t sixteenths = 16;
-    bool allocate_l1 = true;
+    std::uint8_t sixteenths = 16;                   ///< part of the lines, 16: all
+    bool allocate_l1 = true;                        ///< false: a miss leaves nothing in L1
     bool operator==(const CachePolicy&) const = default;
 };
 
 /// What is the same for every execution of an instruction. Scoreboard identifiers name virtual registers
 /// (predicates too) of the kernel, dense from 0 to LoadedKernel::scoreboard_size() - 1.
 struct InstructionInfo {
-    Pipeline pipeline = Pipeline::none;
-    Operation operation = Operation::none;
+    Pipeline pipeline = Pipeline::none;     ///< which of the machine's pipelines it takes
+    Operation operation = Operation::none;  ///< row of the table of latencies and intervals
     /// Integer work whose result is the same for all threads of a warp, by data flow: see
     /// decode/uniformity.h.
     bool uniform = false;
@@ -153,8 +154,8 @@ struct MemoryAccess {
 /// What the steps of warps write and read on the way, one step at a time. Thread blocks of one launch may
 /// share one, so that it stays in the host's caches.
 struct StepScratch {
-    MemoryAccess access;
-    TexelAddresses texels;
+    MemoryAccess access;  ///< of the last memory instruction
+    TexelAddresses texels;  ///< of the last texture instruction
     /// The allocation that each instruction last accessed: nearly always the right one.
     std::vector<Allocation*> last_allocation;
 };
@@ -163,6 +164,7 @@ struct StepScratch {
 /// that wait for copies. Values move when the instruction is performed, which a correct program cannot tell;
 /// what ends later is the signal. Whoever drives the CTA calls Cta::complete() when the work is done.
 struct AsyncOperation {
+    /// What goes on after the instruction.
     enum class Kind : std::uint8_t {
         bulk_load,            ///< global memory to shared memory
         bulk_store,           ///< shared memory to global memory, also with reduction
@@ -170,7 +172,7 @@ struct AsyncOperation {
         prefetch,             ///< global memory to L2
         arrive_after_copies,  ///< cp.async.mbarrier.arrive: when this warp's earlier cp.async are done
     };
-    Kind kind = Kind::bulk_load;
+    Kind kind = Kind::bulk_load;       ///< what goes on
     bool reduces = false;              ///< bulk_store: read-modify-write at L2
     bool in_bulk_group = false;        ///< belongs to the warp's open bulk group
     std::uint16_t warp = 0;            ///< that began it
@@ -179,8 +181,8 @@ struct AsyncOperation {
     std::uint32_t shared_address = 0;  ///< of the data there
     /// Pieces of global memory, each contiguous.
     struct Piece {
-        std::uint64_t address;
-        std::uint32_t bytes;
+        std::uint64_t address;  ///< byte address
+        std::uint32_t bytes;    ///< size
     };
     std::vector<Piece> pieces;
     /// What completion does to barriers in shared memory.
@@ -188,7 +190,7 @@ struct AsyncOperation {
         std::uint16_t rank;      ///< CTA of the cluster
         std::uint32_t address;   ///< in its shared memory
         std::uint32_t arrivals;  ///< counted
-        std::uint32_t transaction_bytes;
+        std::uint32_t transaction_bytes;  ///< by which the barrier's expected bytes are lowered
     };
     std::vector<Signal> signals;
     CachePolicy cache;  ///< of the global side
@@ -196,7 +198,7 @@ struct AsyncOperation {
 
 /// What one step did.
 struct StepResult {
-    const InstructionInfo* info = nullptr;
+    const InstructionInfo* info = nullptr;  ///< the instruction that was performed; nullptr: none
     std::uint32_t active_lanes = 0;        ///< after the guard predicate; may be 0
     const MemoryAccess* access = nullptr;  ///< valid until the next step with the same StepScratch
     bool finished = false;                 ///< the warp has no live lane left
@@ -230,6 +232,8 @@ class LoadedKernel {
     ~LoadedKernel();
     LoadedKernel(LoadedKernel&&) noexcept;
 
+    /// The symbol; the instructions in program order, valid as long as the kernel; the number of registers
+    /// that scoreboards must hold.
     const std::string& name() const;
     std::span<const InstructionInfo> instructions() const;
     std::size_t scoreboard_size() const;
@@ -247,7 +251,7 @@ class LoadedKernel {
     /// Values that found no register within the limit of the kernel (.maxnreg, launch bounds, 255) lie in
     /// local memory. Per thread, as ptxas -v counts them: each load and store in the text once.
     struct Spills {
-        std::uint32_t stack_bytes = 0, store_bytes = 0, load_bytes = 0;
+        std::uint32_t stack_bytes = 0, store_bytes = 0, load_bytes = 0;  ///< of one thread
     };
     Spills spills() const;
     std::uint32_t static_shared_bytes() const;
@@ -281,6 +285,7 @@ class LoadedKernel {
     std::span<const std::string> source_files() const;
 
     struct Implementation;
+    /// For isa/ptx itself.
     const Implementation& implementation() const { return *implementation_; }
 
   private:
@@ -296,17 +301,18 @@ struct AccessPolicyWindow {
     std::uint64_t base = 0, bytes = 0;  ///< no window: 0 bytes
     double hit_ratio = 1;  ///< part of the range's lines that get `hit`, in sixteenths; the others `miss`
     CachePriority hit = CachePriority::none;  ///< persisting: last, streaming: first, normal
-    CachePriority miss = CachePriority::none;
+    CachePriority miss = CachePriority::none;  ///< priority of the other lines
 };
 
+/// One launch, as the executor sees it. What it points to must outlive the run.
 struct LaunchContext {
-    const LoadedKernel* kernel = nullptr;
-    Dim3 grid, block;
+    const LoadedKernel* kernel = nullptr;  ///< what is run
+    Dim3 grid, block;                      ///< thread blocks, threads of a thread block
     Dim3 cluster;  ///< thread blocks per cluster
-    std::uint32_t dynamic_shared_bytes = 0;
+    std::uint32_t dynamic_shared_bytes = 0;  ///< bytes per thread block
     std::vector<std::byte> parameters;  ///< laid out as LoadedKernel::parameters() says
-    GlobalMemory* memory = nullptr;
-    Mode mode = Mode::functional;
+    GlobalMemory* memory = nullptr;     ///< of the device
+    Mode mode = Mode::functional;       ///< which instructions are evaluated
     unsigned compute_capability = 90;  ///< decides the arithmetic of mma.sync
     /// Where the output of the kernel's printf goes, one call at a time; none: standard output.
     std::function<void(std::string_view)> print = {};
@@ -353,6 +359,7 @@ class Cluster {
     ~Cluster();
     Cluster(Cluster&&) noexcept;
     struct Implementation;
+    /// For isa/ptx itself.
     Implementation& implementation() { return *implementation_; }
 
   private:
@@ -365,15 +372,16 @@ std::uint64_t cta_of_cluster(const LaunchContext& launch, std::uint64_t cluster,
 
 /// What a scheduler asks in every cycle, kept where it costs one load.
 struct WarpStatus {
-    std::uint32_t pc = 0;
-    std::uint16_t index = 0;
-    bool blocked = false;
-    bool finished = false;
+    std::uint32_t pc = 0;     ///< index of the next instruction; of the path that runs
+    std::uint16_t index = 0;  ///< of the warp in its thread block
+    bool blocked = false;     ///< see Warp::blocked()
+    bool finished = false;    ///< all lanes have exited
 };
 
 /// 32 threads that issue together.
 class Warp {
   public:
+    /// Whether all lanes have exited.
     bool finished() const { return status->finished; }
     /// True while no lane can go on without others: at a barrier, or in a wait for asynchronous work.
     bool blocked() const { return status->blocked; }
@@ -392,7 +400,7 @@ class Warp {
 /// What decides how a warp goes on: its place and the values in its registers and local memory, as a hash;
 /// and the clock of its last step, which tells whether it has moved since.
 struct WarpFingerprint {
-    std::uint64_t state = 0, clock = 0;
+    std::uint64_t state = 0, clock = 0;  ///< the hash; the clock of the last step
 };
 
 /// One thread block. Reusable: start() begins another block of the same launch without allocating again.
@@ -425,6 +433,7 @@ class Cta {
     std::string describe_waiting() const;
 
     struct Implementation;
+    /// For isa/ptx itself.
     Implementation& implementation() { return *implementation_; }
 
   private:

@@ -34,12 +34,14 @@ class AllocationBytes {
         return *this;
     }
     ~AllocationBytes() = default;
+    /// Makes `count` zero bytes of its own, or refers to bytes of the caller, who keeps them alive.
     void own(std::size_t count) {
         own_.assign(count, std::byte{0});
         bytes_ = own_;
     }
     void borrow(std::byte* first, std::size_t count) { bytes_ = {first, count}; }
 
+    /// The bytes, whoever owns them; empty when there are none.
     std::byte* data() { return bytes_.data(); }
     const std::byte* data() const { return bytes_.data(); }
     std::size_t size() const { return bytes_.size(); }
@@ -56,17 +58,19 @@ class AllocationBytes {
 /// A buffer in device memory. `backed` buffers hold values; the others only have addresses (timing mode), and
 /// reading a value from them is an error of the caller.
 struct Allocation {
-    std::string name;
-    std::uint64_t base = 0;
-    std::uint64_t bytes = 0;
-    bool backed = false;
-    bool mapped = false;   ///< map() made it
+    std::string name;         ///< for messages
+    std::uint64_t base = 0;   ///< address of the first byte
+    std::uint64_t bytes = 0;  ///< size
+    bool backed = false;      ///< it holds values
+    bool mapped = false;      ///< map() made it
     AllocationBytes data;  ///< `bytes` long when backed
+    /// Whether all bytes [address, address + count) are its own.
     bool contains(std::uint64_t address, std::uint64_t count) const {
         return address >= base && count <= bytes && address - base <= bytes - count;
     }
 };
 
+/// What became of a call of free() on the device.
 enum class HeapRelease : std::uint8_t { released, twice, unknown };
 
 /// Allocations lie at ascending addresses, 256-byte aligned, with an unmapped guard gap after each, so that

@@ -30,13 +30,14 @@ namespace heddle::ptx {
 ///             vector of N elements (after [{: N coordinates), *n/N of the shape's columns divided by N; ?
 ///             may be left out
 struct InstructionForm {
+    /// The name, its suffixes and its operands in the notation above.
     Opcode opcode;
     std::string_view suffixes;
     std::string_view operands;
-    Pipeline pipeline = Pipeline::integer;
-    std::uint8_t operations = 1;          ///< machine operations per warp
-    target::Feature native = nullptr;     ///< on devices without this ...
-    std::uint8_t operations_without = 0;  ///< ... it takes so many
+    Pipeline pipeline = Pipeline::integer;  ///< where its machine operations issue
+    std::uint8_t operations = 1;            ///< machine operations per warp
+    target::Feature native = nullptr;       ///< on devices without this ...
+    std::uint8_t operations_without = 0;    ///< ... it takes so many
 };
 
 /// All rows, those of an opcode side by side.
@@ -47,6 +48,7 @@ inline constexpr std::size_t kMaximumOperands = 16;
 
 /// One word of an operand list, taken apart.
 struct OperandPattern {
+    /// The marks that stand beside the word; the notation above explains each.
     bool written = false, updated = false, wider = false, paired = false, may_negate = false,
          may_be_variable = false;
     bool optional = false, vector = false, label = false, address = false, constant = false, carry = false;

@@ -25,6 +25,7 @@ class LeapProgram {
     /// What a thread block does may depend on what others have written.
     bool blocks_depend() const { return blocks_depend_; }
 
+    /// What a leap does with an instruction.
     enum class Action : std::uint8_t {
         perform,
         skip,        ///< only others could notice it
@@ -35,6 +36,7 @@ class LeapProgram {
         arrive,      ///< at a barrier in shared memory: skipped, but part of the signature
         stop,        ///< not in a leap: it ends the warp, or values would pass between warps
     };
+    /// By index of the instruction.
     std::span<const Action> actions() const { return actions_; }
     /// The loop that begins with this instruction lies in another one.
     bool in_loop(std::uint32_t head) const;
@@ -53,6 +55,7 @@ class LeapProgram {
 class LeapObserver {
   public:
     virtual ~LeapObserver() = default;
+    /// What a warp would have accessed, in program order. References are valid during the call.
     virtual void access(const MemoryAccess& access) = 0;
     virtual void copy(const AsyncOperation& operation) = 0;
 };

@@ -8,15 +8,19 @@
 
 namespace heddle::ptx {
 
+/// Element types of D = A B + C.
 struct MatrixTypes {
-    Type d = Type::none, a = Type::none, b = Type::none, c = Type::none;
+    Type d = Type::none, a = Type::none, b = Type::none, c = Type::none;  ///< Type::none where the
+                                                                          ///< instruction has no such operand
 };
 /// Of mma and wmma.mma; the f16 form of wmma.mma names D and C only.
 MatrixTypes matrix_types(const Instruction& instruction);
 
+/// How fragments of A and B lie.
 struct MatrixLayouts {
     bool a_row = true, b_row = false;  ///< else column-major
 };
+/// By the suffixes .row and .col; without them the defaults above.
 MatrixLayouts matrix_layouts(const Instruction& instruction);
 
 bool is_matrix_multiply(const Instruction& instruction);  ///< mma, mma.sp, wmma.mma

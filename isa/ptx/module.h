@@ -12,6 +12,7 @@
 
 namespace heddle::ptx {
 
+/// Where an address points, or what kind of storage a name is.
 enum class StateSpace : std::uint8_t {
     none,
     generic,  ///< no space named: the address says which
@@ -148,49 +149,53 @@ bool is_clock(SpecialRegister special);
 
 /// A kernel parameter. Offsets follow the C layout of the declared sizes and alignments.
 struct Parameter {
-    std::string name;
-    Type type = Type::none;   ///< element type
-    std::uint32_t bytes = 0;  ///< of the whole parameter (arrays: all elements)
-    std::uint32_t alignment = 1;
-    std::uint32_t offset = 0;  ///< in the parameter block
-    bool pointer = false;      ///< declared .ptr
+    std::string name;             ///< as in the text
+    Type type = Type::none;       ///< element type
+    std::uint32_t bytes = 0;      ///< of the whole parameter (arrays: all elements)
+    std::uint32_t alignment = 1;  ///< bytes, a power of two
+    std::uint32_t offset = 0;     ///< in the parameter block
+    bool pointer = false;         ///< declared .ptr
 };
 
+/// A declared register.
 struct Register {
-    std::string name;
-    Type type = Type::none;
+    std::string name;        ///< as in the text, with %
+    Type type = Type::none;  ///< declared type
 };
 
 /// A part of an initial value that is the address of a variable, known when that variable has a place:
 /// `ptr`, `ptr+8`, `generic(ptr)`, `0xFF00(ptr)`.
 struct InitialAddress {
     std::uint64_t position = 0;  ///< of the first byte in Variable::initial
-    std::uint8_t bytes = 8;
-    std::uint8_t shift = 0;  ///< the bytes stored start at this bit of the address
-    bool generic = false;
-    std::string symbol;
-    std::uint64_t addend = 0;
-    std::uint32_t line = 0;
+    std::uint8_t bytes = 8;      ///< bytes of the address that are stored
+    std::uint8_t shift = 0;      ///< the bytes stored start at this bit of the address
+    bool generic = false;        ///< a generic address instead of one in the variable's space
+    std::string symbol;          ///< the variable or function
+    std::uint64_t addend = 0;    ///< added to its address
+    std::uint32_t line = 0;      ///< 1-based, for messages
 };
 
 /// A variable in shared, local, global or constant space; or a function, which lies in none and whose
 /// address is `offset`.
 struct Variable {
-    std::string name;
-    StateSpace space = StateSpace::none;
-    Type type = Type::none;
-    std::uint64_t bytes = 0;  ///< 0 for `.extern .shared` of open size
-    std::uint32_t alignment = 1;
+    std::string name;                     ///< as in the text
+    StateSpace space = StateSpace::none;  ///< where it lies
+    Type type = Type::none;               ///< of an element
+    std::uint64_t bytes = 0;              ///< 0 for `.extern .shared` of open size
+    std::uint32_t alignment = 1;          ///< bytes, a power of two
     std::uint64_t offset = 0;  ///< in the kernel's shared or local memory, or in the module's constant bank
     bool external = false;  ///< .extern: dynamic shared memory, or a variable that the module does not define
-    std::vector<std::byte> initial;  ///< at most `bytes` long; what follows is zero
-    std::vector<InitialAddress> addresses;
-    unsigned lanes = 1;  ///< of an element: .v4 .f32
+    std::vector<std::byte> initial;         ///< at most `bytes` long; what follows is zero
+    std::vector<InitialAddress> addresses;  ///< parts of `initial` that are known later
+    unsigned lanes = 1;                     ///< of an element: .v4 .f32
 
+    /// Size of one element in bytes, all its lanes.
     std::uint64_t element_bytes() const { return std::uint64_t{bytes_of(type)} * lanes; }
 };
 
+/// An operand of an instruction, resolved to indices.
 struct Operand {
+    /// What an operand is; the comments say which members hold.
     enum class Kind : std::uint8_t {
         none,
         reg,        ///< `index`: Kernel::registers
@@ -204,14 +209,14 @@ struct Operand {
         label,      ///< `index`: position of the next instruction after the label
         sink,       ///< _
     };
-    Kind kind = Kind::none;
-    Kind base = Kind::none;      ///< address: reg, variable, parameter, or immediate (absolute)
-    Type type = Type::none;      ///< reg, special: declared type; immediate: type of `bits`
-    bool negated = false;        ///< !p, -r
-    std::uint16_t selector = 0;  ///< of video instructions: see PartSelector
-    std::uint32_t index = 0;
-    std::uint64_t bits = 0;
-    std::vector<Operand> elements;
+    Kind kind = Kind::none;         ///< says which of the other members hold
+    Kind base = Kind::none;         ///< address: reg, variable, parameter, or immediate (absolute)
+    Type type = Type::none;         ///< reg, special: declared type; immediate: type of `bits`
+    bool negated = false;           ///< !p, -r
+    std::uint16_t selector = 0;     ///< of video instructions: see PartSelector
+    std::uint32_t index = 0;        ///< what `kind` says
+    std::uint64_t bits = 0;         ///< value, or byte offset
+    std::vector<Operand> elements;  ///< of vectors and coordinates
 
     bool operator==(const Operand&) const = default;
 };
@@ -234,23 +239,24 @@ struct InlinedCall {
 
 /// Of a suffix .mXnYkZ; zeros when there is none.
 struct MatrixShape {
-    std::uint16_t rows = 0, columns = 0, depth = 0;
+    std::uint16_t rows = 0, columns = 0, depth = 0;  ///< m, n, k
     bool operator==(const MatrixShape&) const = default;
 };
 
+/// One instruction, with labels and names resolved.
 struct Instruction {
-    Opcode opcode = Opcode::ret;
-    ModifierSet modifiers;
-    std::vector<Type> types;  ///< in the order written
-    StateSpace space = StateSpace::none;
+    Opcode opcode = Opcode::ret;                 ///< first word of the text
+    ModifierSet modifiers;                       ///< suffixes, without types and spaces
+    std::vector<Type> types;                     ///< in the order written
+    StateSpace space = StateSpace::none;         ///< of its address
     StateSpace second_space = StateSpace::none;  ///< cp.async.ca.shared.global
-    MatrixShape shape;
-    const InstructionForm* form = nullptr;  ///< the row of the instruction table that it matched
-    std::int32_t guard = -1;                ///< register of @p, or -1
-    bool guard_negated = false;             ///< @!p
-    std::vector<Operand> operands;
-    std::uint32_t line = 0;  ///< 1-based
-    SourcePlace source;
+    MatrixShape shape;                           ///< of matrix instructions
+    const InstructionForm* form = nullptr;       ///< the row of the instruction table that it matched
+    std::int32_t guard = -1;                     ///< register of @p, or -1
+    bool guard_negated = false;                  ///< @!p
+    std::vector<Operand> operands;               ///< in the order written
+    std::uint32_t line = 0;                      ///< 1-based
+    SourcePlace source;                          ///< by .loc
     /// Machine operations where the assembler needs others than the form says (isa/ptx/schedule); 0: another
     /// instruction does this one's work. -1: as the form says.
     std::int16_t operations = -1;
@@ -259,7 +265,9 @@ struct Instruction {
     std::uint32_t unsupported =
         0;  ///< index in Module::unsupported, plus 1: a kernel with it cannot be loaded
 
+    /// Whether the suffix was written.
     bool has(Modifier modifier) const { return modifiers.test(static_cast<std::size_t>(modifier)); }
+    /// The type suffix number `i`; Type::none when there are fewer.
     Type type(std::size_t i = 0) const { return i < types.size() ? types[i] : Type::none; }
 };
 
@@ -269,11 +277,12 @@ enum class RuntimeFunction : std::uint8_t { vprintf, assertfail, allocate, alloc
 /// A call that is carried out when the kernel runs; the others are replaced by the function's body when the
 /// module is parsed. The only operand of the call instruction is an index in Kernel::calls.
 struct CallSite {
+    /// How the target of the call is known.
     enum class Kind : std::uint8_t { function, pointer, runtime };
-    Kind kind = Kind::function;
+    Kind kind = Kind::function;  ///< says which member names the target
     std::uint32_t function = 0;  ///< function: index in Kernel::functions
     std::uint32_t pointer = 0;   ///< pointer: the register that holds the function's address
-    RuntimeFunction runtime{};
+    RuntimeFunction runtime{};   ///< for Kind::runtime
     /// Registers, or variables in the local memory of the caller.
     std::vector<Operand> results, arguments;
     std::vector<std::uint32_t> result_bytes, argument_bytes;
@@ -283,33 +292,35 @@ struct CallSite {
 /// A function that is called when the kernel runs. Its body lies behind the kernel's own instructions; a
 /// `ret` in it has the index of the function as operand.
 struct CalledFunction {
-    std::string name;
-    std::uint64_t address = 0;  ///< what a pointer to it holds
-    std::uint32_t first_instruction = 0, last_instruction = 0;
-    std::uint32_t first_register = 0, end_register = 0;  ///< of its own in Kernel::registers
-    std::uint32_t frame_register = 0;                    ///< where its local variables start in local memory
-    std::uint32_t frame_bytes = 0;                       ///< of local memory
-    bool recursive = false;                              ///< may be called while it runs already
-    std::vector<Operand> results, arguments;             ///< as in CallSite
-    std::vector<std::uint32_t> result_bytes, argument_bytes;
-    std::uint32_t line = 0;
+    std::string name;                                           ///< symbol
+    std::uint64_t address = 0;                                  ///< what a pointer to it holds
+    std::uint32_t first_instruction = 0, last_instruction = 0;  ///< indices in Kernel::instructions, both
+                                                                ///< included
+    std::uint32_t first_register = 0, end_register = 0;         ///< of its own in Kernel::registers
+    std::uint32_t frame_register = 0;         ///< where its local variables start in local memory
+    std::uint32_t frame_bytes = 0;            ///< of local memory
+    bool recursive = false;                   ///< may be called while it runs already
+    std::vector<Operand> results, arguments;  ///< as in CallSite
+    std::vector<std::uint32_t> result_bytes, argument_bytes;  ///< by position in `results` and `arguments`
+    std::uint32_t line = 0;                                   ///< 1-based, of the declaration
 };
 
 /// Pointers to functions: the first function of a module has this address.
 inline constexpr std::uint64_t kFunctionWindow = 0x7a0000000000u;
 inline constexpr std::uint64_t kFunctionSpacing = 16;
 
+/// A kernel, complete: bodies of the functions that it calls lie in it.
 struct Kernel {
-    std::string name;
-    std::vector<Parameter> parameters;
-    std::uint32_t parameter_bytes = 0;
-    std::vector<Register> registers;  ///< unique: a register of an inner scope has its own entry
+    std::string name;                   ///< symbol
+    std::vector<Parameter> parameters;  ///< in order of declaration
+    std::uint32_t parameter_bytes = 0;  ///< size of the parameter block
+    std::vector<Register> registers;    ///< unique: a register of an inner scope has its own entry
     std::vector<Variable>
         variables;  ///< the kernel's own, and those of the module, shared and local ones laid out
-    std::vector<Instruction> instructions;
-    std::vector<std::string> callees;  ///< while parsing: names that call instructions refer to
-    std::vector<CallSite> calls;
-    std::vector<CalledFunction> functions;
+    std::vector<Instruction> instructions;          ///< in order; labels are indices
+    std::vector<std::string> callees;               ///< while parsing: names that call instructions refer to
+    std::vector<CallSite> calls;                    ///< calls that are carried out at run time
+    std::vector<CalledFunction> functions;          ///< whose bodies lie behind the kernel's
     std::uint32_t shared_bytes = 0;                 ///< static
     std::uint32_t local_bytes = 0;                  ///< per thread
     std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid, 0 when absent
@@ -320,28 +331,31 @@ struct Kernel {
     bool explicit_cluster = false;                  ///< .explicitcluster
     std::uint32_t maximum_cluster_ctas = 0;         ///< .maxclusterrank
     std::uint32_t module_variables = 0;             ///< the first so many of `variables` are the module's
-    std::vector<std::string> pragmas;
-    std::uint32_t line = 0;
+    std::vector<std::string> pragmas;               ///< texts of .pragma, without quotes
+    std::uint32_t line = 0;                         ///< 1-based, of the .entry
 };
 
 /// An instruction that the instruction table does not have. A `trap` stands for it, so that other kernels of
 /// the module can be loaded.
 struct UnsupportedInstruction {
+    /// What is wrong, the text that was not understood, and how to avoid it; shown when a kernel with it is
+    /// loaded.
     std::string problem, token, remedy;
     std::uint32_t line = 0;
 };
 
+/// All that parse() has found in one PTX text.
 struct Module {
-    std::string file_name;
-    unsigned version_major = 0, version_minor = 0;
-    std::string target;               ///< "sm_90"
-    unsigned compute_capability = 0;  ///< 90
-    unsigned address_size = 64;
-    std::vector<Variable> variables;  ///< .global, .const and module-level .shared
-    std::vector<Kernel> kernels;
-    std::vector<std::string> source_files;  ///< of .file
-    std::vector<InlinedCall> inlined_calls;
-    std::vector<UnsupportedInstruction> unsupported;
+    std::string file_name;                            ///< as the user named it; for messages
+    unsigned version_major = 0, version_minor = 0;    ///< of .version
+    std::string target;                               ///< "sm_90"
+    unsigned compute_capability = 0;                  ///< 90
+    unsigned address_size = 64;                       ///< bits
+    std::vector<Variable> variables;                  ///< .global, .const and module-level .shared
+    std::vector<Kernel> kernels;                      ///< all .entry functions that have a body
+    std::vector<std::string> source_files;            ///< of .file
+    std::vector<InlinedCall> inlined_calls;           ///< that .loc refers to
+    std::vector<UnsupportedInstruction> unsupported;  ///< that Instruction::unsupported refers to
 
     /// The kernel of this name: the symbol, or its C++ name, whole as in `saxpy<float>(int, float*)` or as
     /// short as is unique (`saxpy`). Throws heddle::Error that lists the candidates when there are several,

@@ -35,6 +35,7 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr std::size_t kOperationCount = static_cast<std::size_t>(Operation::barrier) + 1;
 
+/// The name that hardware files use.
 std::string_view name_of(Operation operation);
 
 }  // namespace heddle::ptx

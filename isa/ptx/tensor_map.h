@@ -54,17 +54,17 @@ constexpr std::uint64_t swizzled_address(TensorMapSwizzle swizzle, std::uint64_t
 
 /// Dimension 0 is the innermost, whose elements follow one another.
 struct TensorMap {
-    TensorMapType type = TensorMapType::uint8;
-    std::uint8_t rank = 1;
+    TensorMapType type = TensorMapType::uint8;                    ///< of an element
+    std::uint8_t rank = 1;                                        ///< dimensions, 1 to kMaximumTensorRank
     std::uint64_t address = 0;                                    ///< in global memory
     std::array<std::uint64_t, kMaximumTensorRank> sizes{};        ///< elements in each dimension
     std::array<std::uint64_t, kMaximumTensorRank - 1> strides{};  ///< bytes, of dimensions 1 and up
     std::array<std::uint32_t, kMaximumTensorRank> box{};          ///< elements that a copy spans
     std::array<std::uint32_t, kMaximumTensorRank> element_strides{1, 1, 1, 1, 1};  ///< of each it takes
     std::uint8_t interleave = 0;  ///< CUtensorMapInterleave: none is the only one that is supported
-    TensorMapSwizzle swizzle = TensorMapSwizzle::none;
-    TensorMapPromotion promotion = TensorMapPromotion::none;
-    TensorMapFill fill = TensorMapFill::zero;
+    TensorMapSwizzle swizzle = TensorMapSwizzle::none;        ///< pattern of the box in shared memory
+    TensorMapPromotion promotion = TensorMapPromotion::none;  ///< ignored: it concerns L2 alone
+    TensorMapFill fill = TensorMapFill::zero;                 ///< what elements outside of the tensor read as
 
     /// Elements that a copy moves along a dimension. The element stride of dimension 0 is ignored.
     std::uint32_t count(unsigned dimension) const;

@@ -19,9 +19,12 @@ class PartSelector {
     /// Of "b2", "h10", "b7610"; absent when the text is none.
     static PartSelector parse(std::string_view text);
 
+    /// False when no suffix was written; code() packs a selector into 16 bits, from which the constructor
+    /// makes it again.
     bool present() const { return code_ != 0; }
     std::uint16_t code() const { return code_; }
     bool halves() const { return (code_ >> 15 & 1u) != 0; }  ///< else bytes
+    /// Number of parts, and the number of the byte or halfword that part `index` takes.
     unsigned count() const { return code_ >> 12 & 7u; }
     unsigned part(unsigned index) const { return code_ >> (3 * index) & 7u; }
 
@@ -29,6 +32,7 @@ class PartSelector {
     std::uint16_t code_ = 0;  ///< three bits per part, their number in bits 14..12, bit 15: halves
 };
 
+/// What the instruction does to each pair of parts.
 enum class VideoOperation : std::uint8_t {
     add,
     subtract,
@@ -41,22 +45,26 @@ enum class VideoOperation : std::uint8_t {
     compare,
     average,
 };
+/// What it does to the result and c.
 enum class VideoSecondary : std::uint8_t { none, add, minimum, maximum };
+/// For vset.
 enum class VideoComparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 
+/// A decoded video instruction; its handler reads it from DecodedInstruction.
 struct VideoDetails {
-    VideoOperation operation = VideoOperation::add;
-    VideoSecondary secondary = VideoSecondary::none;
-    VideoComparison comparison = VideoComparison::equal;
-    bool a_signed = false, b_signed = false, d_signed = false;
-    bool saturates = false;
-    bool wraps = false;     ///< shifts: the amount modulo 32
-    bool plus_one = false;  ///< vmad.po
-    bool negates_product = false, negates_c = false;
-    std::uint8_t scale = 0;  ///< vmad: shift to the right
-    PartSelector d, a, b;
+    VideoOperation operation = VideoOperation::add;             ///< main operation
+    VideoSecondary secondary = VideoSecondary::none;            ///< operation with c
+    VideoComparison comparison = VideoComparison::equal;        ///< for vset
+    bool a_signed = false, b_signed = false, d_signed = false;  ///< types of the operands
+    bool saturates = false;                                     ///< .sat: the result stays within its type
+    bool wraps = false;                                         ///< shifts: the amount modulo 32
+    bool plus_one = false;                                      ///< vmad.po
+    bool negates_product = false, negates_c = false;            ///< vmad: signs of the product and of c
+    std::uint8_t scale = 0;                                     ///< vmad: shift to the right
+    PartSelector d, a, b;  ///< parts of the operands; absent: whole words
 };
 
+/// Whether the instruction is one of this family (vadd to vset4).
 bool is_video(const Instruction& instruction);
 /// How many parts a word has: 1, 2 (vadd2) or 4 (vadd4).
 unsigned video_lanes(const Instruction& instruction);

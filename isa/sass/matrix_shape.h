@@ -10,6 +10,7 @@
 
 namespace heddle::sass {
 
+/// Sizes of one product D (m x n) = A (m x k) B (k x n) + C.
 struct MatrixShape {
     std::uint32_t m = 0, n = 0,
                   k = 0;  ///< of the whole instruction; a step of Volta's HMMA.884: its part of k

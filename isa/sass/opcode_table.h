@@ -50,11 +50,12 @@ enum class Behaviour : std::uint8_t {
     control,  ///< an issue slot and no more
 };
 
+/// A row of the table: an opcode without its modifiers.
 struct Mnemonic {
-    std::string_view name;
-    ptx::Operation operation = ptx::Operation::none;
-    Behaviour behaviour = Behaviour::compute;
-    ptx::StateSpace space = ptx::StateSpace::none;
+    std::string_view name;                            ///< "HMMA"
+    ptx::Operation operation = ptx::Operation::none;  ///< class of the pipelines' table
+    Behaviour behaviour = Behaviour::compute;         ///< what the machine does besides timing
+    ptx::StateSpace space = ptx::StateSpace::none;    ///< memory that it accesses; none for all others
 };
 
 /// nullptr: unknown.

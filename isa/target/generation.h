@@ -14,6 +14,7 @@ namespace heddle::target {
 /// the numbers). A length of 0: the input is not taken.
 struct TensorCoreArithmetic {
     unsigned length_16bit = 0;  ///< L of fp16; of bf16 too where bf16 exists
+    /// L of tf32 and of fp8; 0 where the generation has no such type.
     unsigned length_tf32 = 0;
     unsigned length_fp8 = 0;
     int fraction_bits = 0;              ///< F
@@ -29,8 +30,8 @@ struct TensorCoreArithmetic {
 
 /// Multiply-adds of one SM per cycle, dense.
 struct Rates {
-    unsigned fp32 = 64;
-    unsigned fp64 = 2;
+    unsigned fp32 = 64;           ///< CUDA cores
+    unsigned fp64 = 2;            ///< CUDA cores, or half-rate and full-rate units
     unsigned tensor_16bit = 512;  ///< of fp16; half as many of tf32, twice as many of 8 bits
     unsigned tensor_fp64 = 64;    ///< what estimates of GEMMs take, asked where has_fast_fp64_mma
 };
@@ -72,8 +73,8 @@ struct Generation {
     bool gemm_takes_fp8_mma = false;
     TensorCoreArithmetic tensor_core;
 
-    Rates rates;
-    GemmFit gemm_fit = GemmFit::a100;
+    Rates rates;                       ///< of one SM
+    GemmFit gemm_fit = GemmFit::a100;  ///< whose recorded times estimates are fitted to
 
     // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
     unsigned max_warps_per_sm = 64;

@@ -10,9 +10,10 @@ namespace heddle::target {
 
 /// Thread blocks of the grid, threads of a thread block, thread blocks of a cluster: in x, y and z.
 struct LaunchExtents {
-    std::array<std::uint64_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+    std::array<std::uint64_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};  ///< x, y, z
 };
 
+/// The first limit that a launch breaks.
 struct LaunchFault {
     const char* part;     ///< "grid", "block" or "cluster"
     std::string problem;  ///< "a grid has at most 65535 blocks in y, this has 2147483648"

@@ -13,6 +13,7 @@
 
 namespace heddle::tpu {
 
+/// What the units of one core hold between instructions; no time passes in it.
 class CoreState {
   public:
     explicit CoreState(const Limits& limits);
@@ -24,7 +25,9 @@ class CoreState {
     /// allocation, a gather index outside its table, weights that do not fit.
     void perform(const Instruction& instruction, const LoopCounters& counters, Memory& memory);
 
+    /// Bytes of VMEM by address, for tests and for initial values.
     std::span<std::byte> vmem() { return vmem_; }
+    /// The state of matrix unit `unit`.
     const MatrixState& matrix(unsigned unit) const { return matrix_units_[unit]; }
 
   private:

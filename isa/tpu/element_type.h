@@ -11,6 +11,7 @@ namespace heddle::tpu {
 /// read. The two formats of 8 bits are those of OCP; every number of theirs is a bf16 number.
 enum class ElementType : std::uint8_t { fp32, bf16, int32, int8, word8, int16, fp8_e4m3, fp8_e5m2 };
 
+/// Size in memory; 1, 2 or 4.
 constexpr unsigned bytes_of(ElementType type) {
     switch (type) {
         case ElementType::fp32:
@@ -32,6 +33,7 @@ constexpr unsigned bytes_of(ElementType type) {
     return 0;
 }
 
+/// Spelling in assembly text, and back; nothing for an unknown name.
 const char* name_of(ElementType type);
 std::optional<ElementType> element_type_from_name(const std::string& name);
 

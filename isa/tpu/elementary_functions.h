@@ -9,6 +9,7 @@
 
 namespace heddle::tpu {
 
+/// Each takes and returns fp32 and computes in double, as the top of this file says; NaN gives NaN.
 float exponential(float x);
 float logarithm(float x);
 float hyperbolic_tangent(float x);

@@ -30,11 +30,12 @@ class ExecutionListener {
                           std::uint64_t sequence, std::span<const std::byte> vmem) = 0;
 };
 
+/// What was executed, repeats counted each time.
 struct ExecutionCounts {
-    std::uint64_t instructions = 0;
+    std::uint64_t instructions = 0;  ///< by all cores
     std::uint64_t macs = 0;          ///< rows x depth x columns of all matmuls
     std::uint64_t bytes_loaded = 0;  ///< HBM -> VMEM
-    std::uint64_t bytes_stored = 0;
+    std::uint64_t bytes_stored = 0;  ///< VMEM -> HBM
 };
 
 /// Validates and runs. Units take turns, each in its own order, as sync flags allow; VMEM starts as zeros.

@@ -15,6 +15,8 @@ inline constexpr bool kRequired = true;
 template <class Given, class Wanted>
 concept IsA = std::is_same_v<std::remove_const_t<Given>, Wanted>;
 
+/// Each overload calls the visitor once for each operand of its operation, with the name that assembly text
+/// uses.
 template <class Visitor, class Operation>
 requires IsA<Operation, Dma>
 void visit_fields(Operation& dma, Visitor& visitor) {
@@ -30,6 +32,7 @@ void visit_fields(Operation& dma, Visitor& visitor) {
     visitor.mark("host", dma.host);
 }
 
+/// The same for PushWeights.
 template <class Visitor, class Operation>
 requires IsA<Operation, PushWeights>
 void visit_fields(Operation& push, Visitor& visitor) {
@@ -43,6 +46,7 @@ void visit_fields(Operation& push, Visitor& visitor) {
     visitor.mark("transposed", push.transposed);
 }
 
+/// The same for Matmul.
 template <class Visitor, class Operation>
 requires IsA<Operation, Matmul>
 void visit_fields(Operation& matmul, Visitor& visitor) {
@@ -61,6 +65,7 @@ void visit_fields(Operation& matmul, Visitor& visitor) {
     if constexpr (!std::is_const_v<Operation>) matmul.next_weights = !keep_weights;
 }
 
+/// The same for Pop.
 template <class Visitor, class Operation>
 requires IsA<Operation, Pop>
 void visit_fields(Operation& pop, Visitor& visitor) {
@@ -73,6 +78,7 @@ void visit_fields(Operation& pop, Visitor& visitor) {
     visitor.number("accumulator", pop.accumulator);
 }
 
+/// The same for Vector.
 template <class Visitor, class Operation>
 requires IsA<Operation, Vector>
 void visit_fields(Operation& vector, Visitor& visitor) {
@@ -86,6 +92,7 @@ void visit_fields(Operation& vector, Visitor& visitor) {
     visitor.number("element_stride", vector.element_stride);
 }
 
+/// The same for Transpose.
 template <class Visitor, class Operation>
 requires IsA<Operation, Transpose>
 void visit_fields(Operation& transpose, Visitor& visitor) {
@@ -98,9 +105,11 @@ void visit_fields(Operation& transpose, Visitor& visitor) {
     visitor.type("type", transpose.type);
 }
 
+/// Operations without operands.
 template <class Visitor, class Operation>
 requires(std::is_empty_v<Operation>) void visit_fields(Operation&, Visitor&) {}
 
+/// The same for Repeat.
 template <class Visitor, class Operation>
 requires IsA<Operation, Repeat>
 void visit_fields(Operation&, Visitor&) {}

@@ -7,6 +7,7 @@
 
 namespace heddle::tpu {
 
+/// Memory that a program needs, in bytes.
 struct Footprint {
     std::uint64_t vmem_bytes = 0;  ///< of the core that uses most
     std::uint64_t hbm_bytes =

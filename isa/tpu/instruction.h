@@ -33,11 +33,12 @@ using LoopCounters = std::array<std::uint32_t, kRepeatLevels>;
 /// A number that may depend on the iteration of the enclosing repeats: base + step[0] * i + step[1] * j +
 /// step[2] * k.
 struct Affine {
-    std::int64_t base = 0;
-    std::array<std::int64_t, kRepeatLevels> step{};
+    std::int64_t base = 0;                           ///< value in the first iteration of every repeat
+    std::array<std::int64_t, kRepeatLevels> step{};  ///< by level, outermost first
 
     Affine() = default;
     Affine(std::int64_t value) : base(value) {}  // NOLINT: a plain number is an address
+    /// The value in one iteration.
     std::int64_t at(const LoopCounters& counters) const {
         return base + step[0] * counters[0] + step[1] * counters[1] + step[2] * counters[2];
     }
@@ -47,6 +48,7 @@ struct Affine {
 /// Addresses from here on lie in the cores' common on-chip memory (CMEM), below it in HBM.
 inline constexpr std::uint64_t kCommonMemoryBase = 1ull << 44;
 
+/// Direction of a DMA transfer, and whether rows are chosen by index.
 enum class DmaKind : std::uint8_t {
     load,         ///< HBM -> VMEM
     store,        ///< VMEM -> HBM
@@ -58,14 +60,14 @@ enum class DmaKind : std::uint8_t {
 /// Copies `rows` pieces of `row_bytes` bytes. Gather and scatter read int32 row numbers at `indices` in VMEM;
 /// each must lie in [0, table_rows).
 struct Dma {
-    DmaKind kind = DmaKind::load;
-    Affine vmem, hbm;
-    std::uint32_t rows = 1;
-    std::uint32_t row_bytes = 0;
+    DmaKind kind = DmaKind::load;   ///< direction
+    Affine vmem, hbm;               ///< byte addresses of the first row; `hbm` may lie in CMEM
+    std::uint32_t rows = 1;         ///< pieces
+    std::uint32_t row_bytes = 0;    ///< bytes of a piece
     std::uint64_t vmem_stride = 0;  ///< bytes from row to row
-    std::uint64_t hbm_stride = 0;
-    Affine indices;
-    std::uint32_t table_rows = 0;
+    std::uint64_t hbm_stride = 0;   ///< bytes from row to row
+    Affine indices;                 ///< address in VMEM of the row numbers, for gather and scatter
+    std::uint32_t table_rows = 0;   ///< rows of the table in HBM that the numbers index
     bool host = false;  ///< load or store: the other side is the host's memory, over its link
     bool operator==(const Dma&) const = default;
 };
@@ -99,12 +101,12 @@ enum class Bf16Part : std::uint8_t { high, middle, low };
 
 /// Shifts a weight tile of rows x columns (contraction x output) into the unit's shadow weights.
 struct PushWeights {
-    std::uint8_t unit = 0;
-    Affine vmem;
-    std::uint32_t rows = 0, columns = 0;
+    std::uint8_t unit = 0;                ///< matrix unit
+    Affine vmem;                          ///< byte address of the tile
+    std::uint32_t rows = 0, columns = 0;  ///< contraction, output
     std::uint64_t stride = 0;  ///< bytes from row to row of the tile in VMEM
-    ElementType type = ElementType::bf16;
-    Bf16Part part = Bf16Part::high;
+    ElementType type = ElementType::bf16;  ///< of the weights in VMEM
+    Bf16Part part = Bf16Part::high;        ///< of an fp32 tile
     bool transposed = false;  ///< the tile lies in VMEM as columns x rows
     bool operator==(const PushWeights&) const = default;
 };
@@ -112,14 +114,14 @@ struct PushWeights {
 /// Streams `rows` activation rows of `depth` elements through the array. depth and columns are those of the
 /// weights.
 struct Matmul {
-    std::uint8_t unit = 0;
-    Affine vmem;
-    std::uint32_t rows = 0;
-    std::uint32_t depth = 0;
-    std::uint32_t columns = 0;
-    std::uint64_t stride = 0;
-    ElementType type = ElementType::bf16;
-    Bf16Part part = Bf16Part::high;
+    std::uint8_t unit = 0;                 ///< matrix unit
+    Affine vmem;                           ///< byte address of the first activation
+    std::uint32_t rows = 0;                ///< activation rows
+    std::uint32_t depth = 0;               ///< contraction
+    std::uint32_t columns = 0;             ///< outputs
+    std::uint64_t stride = 0;              ///< bytes from row to row in VMEM
+    ElementType type = ElementType::bf16;  ///< of the activations in VMEM
+    Bf16Part part = Bf16Part::high;        ///< of fp32 activations
     bool next_weights = true;       ///< take the next pushed tile; false: keep the present one
     std::uint32_t accumulator = 0;  ///< first row of the result buffer
     bool accumulate = false;        ///< add to the result buffer; false: overwrite
@@ -128,31 +130,31 @@ struct Matmul {
 
 /// Takes `rows` x `columns` results to VMEM as fp32, rounded to bf16, or int32.
 struct Pop {
-    std::uint8_t unit = 0;
-    Affine vmem;
-    std::uint32_t rows = 0, columns = 0;
-    std::uint64_t stride = 0;
-    ElementType type = ElementType::fp32;
-    std::uint32_t accumulator = 0;
+    std::uint8_t unit = 0;                 ///< matrix unit
+    Affine vmem;                           ///< byte address of the first result
+    std::uint32_t rows = 0, columns = 0;   ///< results
+    std::uint64_t stride = 0;              ///< bytes from row to row in VMEM
+    ElementType type = ElementType::fp32;  ///< fp32, bf16 or int32, in VMEM
+    std::uint32_t accumulator = 0;         ///< first row of the result buffer
     bool operator==(const Pop&) const = default;
 };
 
 /// A tile in VMEM as the vector unit sees it. row_stride 0 repeats one row; broadcast_columns repeats the
 /// first element of each row.
 struct VectorOperand {
-    ElementType type = ElementType::fp32;
-    Affine vmem;
-    std::uint64_t row_stride = 0;
-    bool broadcast_columns = false;
+    ElementType type = ElementType::fp32;  ///< in VMEM
+    Affine vmem;                           ///< byte address of the first element
+    std::uint64_t row_stride = 0;          ///< bytes
+    bool broadcast_columns = false;        ///< one element for all columns
     bool operator==(const VectorOperand&) const = default;
 };
 
 /// Applies a kernel to every element of a tile.
 struct Vector {
-    std::shared_ptr<const VectorKernel> kernel;
-    std::uint32_t rows = 0, columns = 0;
-    std::vector<VectorOperand> inputs, outputs;
-    std::vector<float> scalars;
+    std::shared_ptr<const VectorKernel> kernel;  ///< shared by instructions
+    std::uint32_t rows = 0, columns = 0;         ///< of the tile
+    std::vector<VectorOperand> inputs, outputs;  ///< one for each input and output of the kernel
+    std::vector<float> scalars;                  ///< values of the kernel's scalars
     Affine row_origin, column_origin;  ///< what row_index and column_index count from
     std::uint64_t element_stride =
         0;  ///< random: the element's index is row index * element_stride + column index
@@ -161,10 +163,10 @@ struct Vector {
 
 /// Writes the transpose of a rows x columns tile: the transpose unit's (cross-lane) work.
 struct Transpose {
-    Affine source, destination;
+    Affine source, destination;           ///< byte addresses
     std::uint32_t rows = 0, columns = 0;  ///< of the source
-    std::uint64_t source_stride = 0, destination_stride = 0;
-    ElementType type = ElementType::fp32;
+    std::uint64_t source_stride = 0, destination_stride = 0;  ///< bytes from row to row
+    ElementType type = ElementType::fp32;                     ///< of both tiles
     bool operator==(const Transpose&) const = default;
 };
 
@@ -180,7 +182,7 @@ struct Wait {
 
 /// The instructions up to the matching EndRepeat run `count` times.
 struct Repeat {
-    std::uint32_t count = 1;
+    std::uint32_t count = 1;  ///< iterations
     bool operator==(const Repeat&) const = default;
 };
 struct EndRepeat {
@@ -192,25 +194,29 @@ struct Halt {
     bool operator==(const Halt&) const = default;
 };
 
+/// What an instruction does; see the structs above.
 using Operation =
     std::variant<Dma, PushWeights, Matmul, Pop, Vector, Transpose, Signal, Wait, Repeat, EndRepeat, Halt>;
 
+/// A unit does not begin before the flag holds `count`, which it then takes from it.
 struct FlagWait {
-    std::uint16_t flag = 0;
-    std::uint32_t count = 1;
+    std::uint16_t flag = 0;   ///< of this core
+    std::uint32_t count = 1;  ///< taken from the flag
     bool operator==(const FlagWait&) const = default;
 };
 
+/// A unit adds 1 to the flag when it has finished.
 struct FlagSignal {
-    std::uint16_t flag = 0;
+    std::uint16_t flag = 0;  ///< of the core `core`
     std::int16_t core = -1;  ///< -1: this core
     bool operator==(const FlagSignal&) const = default;
 };
 
+/// One instruction of a core: operation, flags it waits for, flags it signals.
 struct Instruction {
-    Operation operation;
-    std::vector<FlagWait> waits;
-    std::vector<FlagSignal> signals;
+    Operation operation;              ///< what is done
+    std::vector<FlagWait> waits;      ///< before it begins
+    std::vector<FlagSignal> signals;  ///< when it has ended
     std::int32_t line = 0;  ///< of the assembly text, 0 when it has none; not part of what the instruction is
     bool operator==(const Instruction& other) const;
 };

@@ -15,12 +15,16 @@
 
 namespace heddle::tpu {
 
+/// The values of one matrix unit; addresses in VMEM were checked by validate().
 class MatrixState {
   public:
     explicit MatrixState(const Limits& limits);
+    /// No weights, and zeros in the result buffer.
     void reset();
+    /// Tiles that were pushed and that no matmul has taken yet.
     std::size_t pushed_tiles() const { return pushed_.size(); }
 
+    /// Copies a tile out of `vmem`, rounded or split as the instruction says.
     void push(const PushWeights& push, const LoopCounters& counters, std::span<const std::byte> vmem);
     /// Throws heddle::Error when the weights do not fit the activations (none pushed, other depth, other
     /// type).

@@ -9,13 +9,15 @@
 
 namespace heddle::tpu {
 
+/// A piece of HBM or CMEM.
 struct Allocation {
-    std::string name;
-    std::uint64_t base = 0;
-    std::uint64_t bytes = 0;
+    std::string name;             ///< for messages
+    std::uint64_t base = 0;       ///< address of the first byte
+    std::uint64_t bytes = 0;      ///< size
     std::vector<std::byte> data;  ///< `bytes` long when it holds values, else empty
 };
 
+/// All allocations of one chip. Addresses of HBM and CMEM share one space, see kCommonMemoryBase.
 class Memory {
   public:
     /// Chooses an address (512-byte aligned, ascending, with a gap behind each allocation so that running off
@@ -33,8 +35,10 @@ class Memory {
     /// Throws heddle::Error when they do not lie in one allocation.
     void check(std::uint64_t address, std::uint64_t count) const;
 
+    /// Copies into or out of one allocation. Both throw as at() does.
     void write(std::uint64_t address, std::span<const std::byte> bytes);
     void read(std::uint64_t address, std::span<std::byte> bytes) const;
+    /// In ascending order of addresses.
     std::span<const Allocation> allocations() const { return allocations_; }
 
   private:

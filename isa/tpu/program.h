@@ -9,25 +9,27 @@
 
 namespace heddle::tpu {
 
+/// What one core executes, in program order.
 struct CoreProgram {
-    std::vector<Instruction> instructions;
+    std::vector<Instruction> instructions;  ///< ends with Halt
     bool operator==(const CoreProgram&) const = default;
 };
 
+/// What a whole chip executes: cores run at the same time.
 struct Program {
-    std::string name;
-    std::vector<CoreProgram> cores;
+    std::string name;                ///< for messages
+    std::vector<CoreProgram> cores;  ///< by core number
     bool operator==(const Program&) const = default;
 };
 
 /// How much a program must fit: what validate() and the functional executor know of a machine.
 struct Limits {
-    unsigned cores = 2;
-    unsigned matrix_units = 2;  ///< per core
-    unsigned array_rows = 128, array_columns = 128;
-    std::uint64_t vmem_bytes = 16ull << 20;
-    unsigned accumulator_rows = 2048;  ///< rows of array_columns results per matrix unit
-    unsigned sync_flags = 256;         ///< per core
+    unsigned cores = 2;                              ///< of the chip
+    unsigned matrix_units = 2;                       ///< per core
+    unsigned array_rows = 128, array_columns = 128;  ///< contraction and output sizes of a weight tile
+    std::uint64_t vmem_bytes = 16ull << 20;          ///< per core
+    unsigned accumulator_rows = 2048;                ///< rows of array_columns results per matrix unit
+    unsigned sync_flags = 256;                       ///< per core
 };
 
 /// Walks through a core's instructions in the order in which the sequencer meets them, repeats expanded.

@@ -26,6 +26,7 @@
 
 namespace heddle::tpu {
 
+/// An ExecutionListener of the functional executor; it reports and never changes what is computed.
 class RaceDetector : public ExecutionListener {
   public:
     /// `strict`: reading VMEM that nothing has written is an error, too.

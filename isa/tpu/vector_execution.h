@@ -8,6 +8,7 @@
 
 namespace heddle::tpu {
 
+/// Both perform one instruction for one iteration of the repeats around it.
 void execute(const Vector& vector, const LoopCounters& counters, std::span<std::byte> vmem);
 void execute(const Transpose& transpose, const LoopCounters& counters, std::span<std::byte> vmem);
 

@@ -21,6 +21,7 @@ inline constexpr unsigned kLanes = 128;
 /// Vector registers of a core: a kernel may not hold more values than this at a time (TPU v2 and v3: 32).
 inline constexpr unsigned kVectorRegisters = 32;
 
+/// The operations of a kernel. Operands and results are fp32 unless the comment says otherwise.
 enum class VectorOp : std::uint8_t {
     input,             ///< element of input `index`; bf16 and fp8 become fp32, int16, int8 and word8
                        ///< int32
@@ -72,9 +73,9 @@ enum class VectorOp : std::uint8_t {
 /// Costs are ours where vendors publish none: iterative operations count the estimate from the extended unary
 /// pipe plus Newton steps or a polynomial in the ALUs.
 struct VectorOpTraits {
-    VectorOp op;
-    const char* name;
-    unsigned operands;
+    VectorOp op;                ///< the operation of this row
+    const char* name;           ///< in assembly text
+    unsigned operands;          ///< that it takes of a, b, c
     unsigned arithmetic_slots;  ///< vector ALU operations per register (beside the transcendental, if any)
     unsigned transcendental_slots;  ///< operations of the extended unary pipe per register
 };
@@ -83,10 +84,10 @@ std::optional<VectorOp> vector_op_from_name(const std::string& name);
 
 /// Operands a, b, c are positions of earlier nodes.
 struct VectorNode {
-    VectorOp op = VectorOp::constant;
-    std::uint32_t a = 0, b = 0, c = 0;
-    std::uint32_t index = 0;
-    std::uint32_t bits = 0;
+    VectorOp op = VectorOp::constant;   ///< what the node computes
+    std::uint32_t a = 0, b = 0, c = 0;  ///< as many as traits(op).operands says
+    std::uint32_t index = 0;            ///< of inputs and scalars
+    std::uint32_t bits = 0;             ///< of constants
     bool operator==(const VectorNode&) const = default;
 };
 
@@ -106,31 +107,34 @@ constexpr bool is_sum(Reduction r) {
     return r == Reduction::lanes_sum || r == Reduction::sublanes_sum;
 }
 
+/// A result of a kernel.
 struct VectorOutput {
-    std::uint32_t node = 0;
-    Reduction reduction = Reduction::none;
+    std::uint32_t node = 0;                 ///< position in VectorKernel::nodes
+    Reduction reduction = Reduction::none;  ///< what becomes of the tile of values
     bool accumulate =
         false;  ///< combine with what the output tile holds (add, or maximum for a maximum reduction)
     bool operator==(const VectorOutput&) const = default;
 };
 
+/// A straight-line program for each element of a tile. Nodes refer to earlier ones only.
 struct VectorKernel {
-    std::string name;
-    std::uint32_t inputs = 0;
-    std::uint32_t scalars = 0;
-    std::vector<VectorNode> nodes;
-    std::vector<VectorOutput> outputs;
+    std::string name;                   ///< for messages
+    std::uint32_t inputs = 0;           ///< tiles that it reads
+    std::uint32_t scalars = 0;          ///< numbers that each instruction gives it
+    std::vector<VectorNode> nodes;      ///< in order of computation
+    std::vector<VectorOutput> outputs;  ///< tiles that it writes
     bool operator==(const VectorKernel&) const = default;
 };
 
 /// Work per vector register, for the timing model.
 struct VectorKernelWork {
-    unsigned loads = 0, arithmetic = 0, transcendental = 0, stores = 0;
-    unsigned lane_reductions = 0, sublane_reductions = 0;
-    unsigned live_registers = 0;  ///< the most values held at a time
+    unsigned loads = 0, arithmetic = 0, transcendental = 0, stores = 0;  ///< operations of each kind of slot
+    unsigned lane_reductions = 0, sublane_reductions = 0;                ///< by the cross-lane unit
+    unsigned live_registers = 0;                                         ///< the most values held at a time
 };
 VectorKernelWork work_of(const VectorKernel& kernel);
 
+/// What a register holds: fp32 numbers, or integers of 32 bits.
 enum class ValueType : std::uint8_t { floating, integer };
 constexpr ValueType value_type_of(ElementType type) {
     return type == ElementType::fp32 || type == ElementType::bf16 || type == ElementType::fp8_e4m3 ||

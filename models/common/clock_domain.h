@@ -38,7 +38,11 @@ class ClockDomain;
 class Block : public sc_core::sc_module {
   public:
     Block(const sc_core::sc_module_name& name, ClockDomain& clock);
+    /// Acts for cycle `now` and returns the next cycle in which the block may act without a new message;
+    /// kNever when only a message can wake it.
     virtual Cycle tick(Cycle now) = 0;
+    /// Whether tick(now) would change anything, recomputed from the block's state alone. Only runs with
+    /// ClockDomain::set_tick_every_cycle() ask.
     virtual bool can_act(Cycle now) const = 0;
     /// Called before tick(now), for many blocks one after the other: brings what that will need into the
     /// caches of the host. Changes nothing. Stage by stage, since each may look at what the one before has
@@ -53,6 +57,7 @@ class Block : public sc_core::sc_module {
     /// Between runs: from now on its changes are told to `probe`; nullptr: to nobody, which costs nothing.
     virtual void set_probe(SignalProbe* probe) { probe_ = probe; }
 
+    /// The domain that the block belongs to for its whole life; it is not owned.
     ClockDomain& clock() { return clock_; }
     const ClockDomain& clock() const { return clock_; }
     /// Makes sure that tick() is called in cycle `at` (at the latest). Must lie in the future while cycles
@@ -90,14 +95,18 @@ class Block : public sc_core::sc_module {
     SignalProbe* probe_ = nullptr;
 };
 
+/// The clock of a machine. It calls the blocks that are due in a cycle in the order of their construction (or
+/// by groups, see Block::join_group()), and skips cycles in which none is due.
 class ClockDomain : public sc_core::sc_module {
   public:
     SC_HAS_PROCESS(ClockDomain);
     ClockDomain(const sc_core::sc_module_name& name, double hertz);
 
+    /// Cycles per second, from which time_of() makes time.
     double hertz() const { return hertz_; }
     /// Only between runs.
     void set_hertz(double hertz);
+    /// The present cycle, counted from the last restart().
     Cycle now() const { return now_; }
     /// SystemC time at which cycle `cycle` of the present run begins, counted from the run's start. The one
     /// place where cycles become time.
@@ -120,7 +129,9 @@ class ClockDomain : public sc_core::sc_module {
     /// come out of here.
     /// After cycle `pause` it comes back with work left, see paused(); the next run() goes on.
     Cycle run(Cycle limit = 0, Cycle pause = kNever);
+    /// Whether run() came back because of `pause`, with work left.
     bool paused() const { return paused_; }
+    /// Ends run() after the present cycle.
     void stop() { stopped_ = true; }
     /// Other processes of the SystemC kernel may never come to rest: run() ends them with sc_pause().
     void share_kernel() { shared_kernel_ = true; }

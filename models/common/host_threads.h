@@ -21,6 +21,7 @@ class HostThreads {
     HostThreads(const HostThreads&) = delete;
     HostThreads& operator=(const HostThreads&) = delete;
 
+    /// Threads that carry out a job, the caller included.
     unsigned count() const { return static_cast<unsigned>(threads_.size()) + 1; }
     /// Calls task(i) once for each i below `tasks`, which is at most kMostTasks, and comes back when all have
     /// ended. When some fail, throws the exception of the one with the lowest number.

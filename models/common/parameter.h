@@ -29,25 +29,33 @@ enum class Quantity : std::uint8_t {
     ratio,      ///< 0..1, or per cent in files
 };
 
+/// One parameter of a hardware file: its place in the file, its range, and access to the field that holds it.
+/// It refers to a field of a configuration, which must outlive it.
 struct Parameter {
-    std::string path;     ///< "l2.size"
-    std::string meaning;  ///< one sentence
-    Quantity quantity = Quantity::count;
-    bool integral = false;
-    double minimum = 0, maximum = 0;
-    std::vector<std::string> choices;  ///< not empty: a word, one of these, stored as its position
-    std::string* text = nullptr;       ///< not null: a text, which may be empty and need not be given
+    std::string path;                     ///< "l2.size"
+    std::string meaning;                  ///< one sentence
+    Quantity quantity = Quantity::count;  ///< unit in which `get` and `set` speak
+    bool integral = false;                ///< fractions are an error
+    double minimum = 0, maximum = 0;      ///< inclusive, in the unit of `quantity`
+    std::vector<std::string> choices;     ///< not empty: a word, one of these, stored as its position
+    std::string* text = nullptr;          ///< not null: a text, which may be empty and need not be given
     /// Not null: a list of numbers within the range, `[16, 18]`. Need not be given; empty is written as
     /// `none`.
     std::vector<std::uint32_t>* list = nullptr;
     std::string none;                ///< the word for an empty list
     std::vector<std::string> parts;  ///< a list is forgotten when one of these is set nearer to the user
+    /// Read and write the field as a number: the value, or for a choice its position in `choices`. Lists and
+    /// texts do not use them.
     std::function<double()> get;
     std::function<void(double)> set;
 };
 
+/// The parameters of a configuration, in the order in which `heddle hardware describe` prints them.
 class ParameterList {
   public:
+    /// A number. Each add function declares one parameter: `path` is its key in the file, with dots between
+    /// levels; `field` is read and written later and must outlive the list; `minimum` and `maximum` are
+    /// inclusive.
     template <class Number>
     void add(std::string path, Number& field, Quantity quantity, double minimum, double maximum,
              std::string meaning) {
@@ -62,7 +70,9 @@ class ParameterList {
         parameter.set = [&field](double value) { field = static_cast<Number>(value); };
         parameters_.push_back(std::move(parameter));
     }
+    /// A word out of `choices`, which stand in the order of the values of `Enum`, from 0 up without a gap.
 
+    /// A word out of `choices`, which stand in the order of the values of `Enum`, from 0 up without a gap.
     template <class Enum>
     void add_choice(std::string path, Enum& field, std::vector<std::string> choices, std::string meaning) {
         Parameter parameter;
@@ -75,7 +85,9 @@ class ParameterList {
         parameter.set = [&field](double value) { field = static_cast<Enum>(static_cast<int>(value)); };
         parameters_.push_back(std::move(parameter));
     }
+    /// A text without restrictions, such as a file name.
 
+    /// A text without restrictions, such as a file name.
     void add_text(std::string path, std::string& field, std::string meaning) {
         Parameter parameter;
         parameter.path = std::move(path);
@@ -104,6 +116,7 @@ class ParameterList {
         parameters_.push_back(std::move(parameter));
     }
 
+    /// In the order of the calls above.
     const std::vector<Parameter>& parameters() const { return parameters_; }
 
   private:

@@ -37,6 +37,7 @@ class SignalTrace {
     /// The run has ended and took `cycles`, its lead included. Another one begins there.
     void end(Cycle cycles);
 
+    /// Number of signals that the patterns have chosen.
     std::size_t chosen() const { return chosen_.size(); }
 
   private:
@@ -66,15 +67,18 @@ class SignalTrace {
 /// Where changes go: a file format.
 class SignalWriter {
   public:
+    /// A chosen signal, as a file names it. `declaration` belongs to the SignalTrace and outlives the
+    /// writer's use of it.
     struct Signal {
         std::string name;  ///< whole, "gpu.gpc0.sm3.sub_core1.state"
-        const SignalDeclaration* declaration;
+        const SignalDeclaration* declaration;  ///< kind, bits, unit and first value
     };
     virtual ~SignalWriter() = default;
     /// Once, before all else. Signals of one block follow one another.
     virtual void declare(const std::vector<Signal>& signals) = 0;
     /// `signal`: number in what was declared. Times never go back, and within a time numbers rise.
     virtual void change(std::uint64_t picoseconds, std::uint32_t signal, std::uint32_t value) = 0;
+    /// A remark at the present place of the file, such as the name of the kernel whose run begins.
     virtual void comment(const std::string& text) = 0;
     /// Nothing more changes before this time.
     virtual void pass(std::uint64_t picoseconds) = 0;

@@ -18,6 +18,7 @@
 
 namespace heddle::models {
 
+/// What a value of a signal says about the time between two changes.
 enum class SignalKind : std::uint8_t {
     level,   ///< holds from one change to the next
     amount,  ///< of what happens in a cycle; 0 in all cycles in which nothing is told
@@ -25,12 +26,12 @@ enum class SignalKind : std::uint8_t {
 
 /// One thing about a block that can be watched.
 struct SignalDeclaration {
-    std::string name;     ///< below the block, with dots between levels: "sub_core1.state"
-    unsigned bits = 32;   ///< 1 to 32
-    std::string unit;     ///< of its number: "B", "lines"; empty: it is no quantity
-    std::string meaning;  ///< one sentence
-    SignalKind kind = SignalKind::level;
-    std::uint32_t initial = 0;  ///< a level's value before the first change, kNoValue allowed
+    std::string name;                     ///< below the block, with dots between levels: "sub_core1.state"
+    unsigned bits = 32;                   ///< 1 to 32
+    std::string unit;                     ///< of its number: "B", "lines"; empty: it is no quantity
+    std::string meaning;                  ///< one sentence
+    SignalKind kind = SignalKind::level;  ///< decides between SignalProbe::set() and add()
+    std::uint32_t initial = 0;            ///< a level's value before the first change, kNoValue allowed
 };
 
 /// A level that has no value at present, such as the warp that issues when none does. Written as `z`.

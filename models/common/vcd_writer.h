@@ -12,6 +12,8 @@
 
 namespace heddle::models {
 
+/// A SignalWriter whose times are picoseconds. It owns the file and keeps to the order of calls that
+/// SignalWriter requires.
 class VcdWriter : public SignalWriter {
   public:
     /// Into the file `path`, which is made anew. Throws heddle::Error when it cannot be written, and with the

@@ -16,6 +16,8 @@ namespace heddle::models::gpu {
 /// what the functions of coalescer.h return for the same access.
 class AccessPattern {
   public:
+    /// Like coalesce() and shared_wavefronts() of coalescer.h, which compute what is not remembered. The
+    /// functions change what is remembered and never the result.
     void coalesce(const ptx::MemoryAccess& access, CoalescedAccess& result);
     unsigned shared_wavefronts(const ptx::MemoryAccess& access);
     /// The same when `access` was the last one that coalesce() saw.
@@ -48,6 +50,8 @@ class AccessPattern {
 /// Those of a launch, by TimedInstruction::pattern: all SMs share them.
 class AccessPatterns {
   public:
+    /// The pattern of instruction pattern `number`; made when it is first asked for. References are valid
+    /// until a higher number is asked for.
     AccessPattern& of(std::uint32_t number) {
         if (number >= patterns_.size()) patterns_.resize(number + 1);
         return patterns_[number];

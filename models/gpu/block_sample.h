@@ -21,8 +21,11 @@ class Footprint : public ptx::LeapObserver {
     void begin_block(std::uint32_t block) { block_ = block; }
     void access(const ptx::MemoryAccess& access) override;
     void copy(const ptx::AsyncOperation& operation) override;
+    /// Whether any block has touched the line (address / 128).
     bool holds(std::uint64_t line) const;
+    /// Distinct lines touched.
     std::uint64_t lines() const { return lines_; }
+    /// Whether any access was an atomic operation.
     bool atomics() const { return atomics_; }
     /// Lines of each thread block, all together: of several that touch the same line each counts.
     std::uint64_t lines_of_blocks() const { return touches_; }
@@ -50,6 +53,7 @@ class Footprint : public ptx::LeapObserver {
     std::vector<BulkCopyEngine::Line> copied_;
 };
 
+/// The thread blocks that choose_blocks() has drawn, and what running them without time has shown.
 struct BlockSample {
     std::vector<std::uint64_t> blocks;  ///< linear indices, rising
     Footprint footprint;                ///< of these blocks

@@ -12,12 +12,13 @@
 
 namespace heddle::models::gpu {
 
+/// What the engine did since reset(). Sectors have 32 bytes.
 struct BulkCopyStatistics {
-    std::uint64_t copies = 0, bytes = 0;  ///< bytes as the instructions say
-    std::uint64_t load_sectors = 0, store_sectors = 0;
-    std::uint64_t prefetched_sectors = 0;  ///< to L2
-    std::uint64_t multicast_sectors = 0;   ///< received by other SMs
-    std::uint64_t lines = 0;               ///< between L2 and SMs, each receiver's
+    std::uint64_t copies = 0, bytes = 0;                ///< bytes as the instructions say
+    std::uint64_t load_sectors = 0, store_sectors = 0;  ///< between L2 and this SM, asked for and sent
+    std::uint64_t prefetched_sectors = 0;               ///< to L2
+    std::uint64_t multicast_sectors = 0;                ///< received by other SMs
+    std::uint64_t lines = 0;                            ///< between L2 and SMs, each receiver's
 };
 
 /// Copies start one after another and overlap; a limited number of lines is under way. What the copies do to
@@ -34,12 +35,14 @@ class BulkCopyEngine {
     static constexpr std::uint32_t kTag = 1u << 31;
 
     BulkCopyEngine(const GpuConfig& config, CrossbarPort& port, LoadStoreUnit& load_store);
+    /// Back to the state after construction: no copies, empty ports, zero counters.
     void reset();
 
+    /// The end of a copy as far as it is known; cycles may lie in the future.
     struct Ended {
-        std::uint32_t id;
-        Cycle sent;   ///< source read: shared memory may be written again (stores)
-        Cycle ready;  ///< data in place; of stores: sent, their acknowledgements are still to come
+        std::uint32_t id;  ///< as passed to begin()
+        Cycle sent;        ///< source read: shared memory may be written again (stores)
+        Cycle ready;       ///< data in place; of stores: sent, their acknowledgements are still to come
     };
 
     /// A copy begins. `id` is the caller's own. `others`: SMs that receive the same data. What ends with it,
@@ -51,11 +54,14 @@ class BulkCopyEngine {
     /// A response with kTag that will arrive in cycle `arrival`.
     void respond(MemoryRequest& response, Cycle arrival, Cycle now, std::vector<Ended>& ended);
 
+    /// Valid as long as the engine; counts since reset().
     const BulkCopyStatistics& statistics() const { return statistics_; }
 
+    /// A request to L2: the first cache line by number (address / 128) and the sectors of it and of the
+    /// following lines.
     struct Line {
-        std::uint64_t line;
-        LinesMask sectors;
+        std::uint64_t line;  ///< number of the first line
+        LinesMask sectors;   ///< bit i: sector i from the first line's first
     };
     /// The lines of an operation's pieces in global memory.
     static void split(const ptx::AsyncOperation& operation, std::vector<Line>& lines);

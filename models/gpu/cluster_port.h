@@ -57,6 +57,8 @@ class ClusterPort {
     Cycle receive(const MemoryRequest& request, Cycle now) { return now + pass(bytes_of(request), now); }
     void give_back(MemoryRequest& request) { pool_.give_back(request); }
 
+    /// What a message carries in the fields of a MemoryRequest: bytes of data in `line`, and in `key` the
+    /// cycles that it takes of the receiver's shared memory.
     static std::uint32_t bytes_of(const MemoryRequest& request) { return request.line; }
     static std::uint32_t wavefronts_of(const MemoryRequest& request) { return request.key; }
     /// There and back, without data.

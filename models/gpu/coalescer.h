@@ -9,16 +9,19 @@
 
 namespace heddle::models::gpu {
 
+/// One cache line of 128 bytes, by number (address / 128), and the 32-byte sectors of it that a warp
+/// instruction touches.
 struct LineAccess {
-    std::uint64_t line = 0;
-    SectorMask sectors = 0;
+    std::uint64_t line = 0;  ///< address / 128
+    SectorMask sectors = 0;  ///< bit i: sector i of the line
     bool operator==(const LineAccess&) const = default;
 };
 
+/// The lines that one warp instruction touches.
 struct CoalescedAccess {
     /// Lines that an access may touch: a texture instruction reads several texels for each lane.
     static constexpr unsigned kMostLines = ptx::kWarpSize * ptx::TexelAddresses::kMost;
-    unsigned count = 0;
+    unsigned count = 0;                        ///< valid elements of `lines`
     std::array<LineAccess, kMostLines> lines;  ///< distinct, in order of the first lane that touches each
 };
 

@@ -9,7 +9,7 @@ namespace heddle::models::gpu {
 /// The two sides of every account. Sectors are 32 bytes.
 struct Ledger {
     std::uint64_t requests_under_way = 0;  ///< taken from the pool and not given back
-    std::uint64_t sm_requested_sectors = 0, sm_received_sectors = 0;
+    std::uint64_t sm_requested_sectors = 0, sm_received_sectors = 0;  ///< must be equal
     /// SMs to L2, through the GPCs' ports. Loads of one SM may be answered together with another's.
     std::uint64_t gpc_requests = 0, l2_requests = 0, l2_answers = 0;
     std::uint64_t sm_loaded_sectors = 0, l2_loaded_sectors = 0;  ///< the latter with loads that joined

@@ -12,13 +12,15 @@
 
 namespace heddle::models::gpu {
 
+/// The caches of constants of an SM; the defaults describe an H100.
 struct ConstantCacheConfig {
-    bool enabled = true;
+    bool enabled = true;                ///< false: constants are always at hand
     std::uint32_t miss_latency = 79;    ///< cycles from L1.5 to the operands of a sub-core
     std::uint32_t load_latency = 29;    ///< cycles, a load with an address of its own for each lane, hit
     double address_interval = 4;        ///< cycles for each further address of a warp's load
     bool parameters_prefetched = true;  ///< L1.5 has the kernel's parameters when it starts
 };
+/// Lists the fields for hardware files.
 void describe(ConstantCacheConfig& config, ParameterList& list);
 
 /// The constant caches of an SM: one for the operands of each sub-core, one for loads, and L1.5 behind them,

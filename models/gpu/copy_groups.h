@@ -10,8 +10,11 @@
 
 namespace heddle::models::gpu {
 
+/// The groups of one kind of asynchronous work of one warp. It keeps a fixed number of them; beyond that the
+/// two oldest are merged. All cycles lie below 2^31.
 class CopyGroups {
   public:
+    /// Number of the group that work joins at present; finish() takes it later.
     std::uint32_t open() const { return open_; }
     /// Work whose end is not known yet joins the open group; finish() tells it later.
     void begin() { ++group(open_).unfinished; }
@@ -29,6 +32,7 @@ class CopyGroups {
         close();
         commits_[commit_count_++ % kGroups] = open_;
     }
+    /// The open group takes no more work; the next one is open.
     void close() {
         if (open_ + 1 - oldest_ == kGroups) {
             // Many groups in flight: the two oldest count as one, which only a wait for the very oldest could

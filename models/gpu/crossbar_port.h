@@ -14,6 +14,8 @@
 
 namespace heddle::models::gpu {
 
+/// Makes requests, books the bytes that they take of the port in each direction, translates their addresses
+/// and sends them to the GPC. Cycles that it takes and returns may lie in the future.
 class CrossbarPort {
   public:
     CrossbarPort(const GpuConfig& config, std::uint32_t sm, MemoryRequestPool& pool)
@@ -25,7 +27,9 @@ class CrossbarPort {
           in_(config.crossbar.response_bytes),
           translation_(config.translation) {}
 
+    /// Before the first run: the GPC's port, which must outlive this one.
     void connect(CrossbarInterface& crossbar) { crossbar_ = &crossbar; }
+    /// Forgets bookings and translations; the connection and the window stay.
     void reset() {
         out_.reset();
         in_.reset();
@@ -34,6 +38,8 @@ class CrossbarPort {
     /// What the launch says of the eviction of a range of addresses.
     void set_window(const ptx::AccessPolicyWindow& window) { window_ = WindowPolicy(window); }
 
+    /// Takes a request from the pool and fills it in for `line` (address / 128) and its sectors. Whoever
+    /// calls owns it until send() or send_data() passes it on; the tag is for the caller to set.
     MemoryRequest& make(RequestKind kind, std::uint64_t line, LinesMask sectors,
                         const ptx::CachePolicy& cache = {}) {
         MemoryRequest& request = pool_.take();
@@ -68,6 +74,7 @@ class CrossbarPort {
     /// A response that arrives in cycle `arrival`, perhaps in the future, has passed the port: in the
     /// returned one.
     Cycle receive(unsigned sectors, Cycle arrival) { return in_.take(arrival, sectors * kSectorBytes); }
+    /// Returns a response to the pool; it must not be used afterwards.
     void give_back(MemoryRequest& response) { pool_.give_back(response); }
 
   private:

@@ -14,7 +14,7 @@ namespace heddle::models::gpu {
 /// A cluster of thread blocks that runs.
 struct ClusterRun {
     explicit ClusterRun(const ptx::LaunchContext& launch) : cluster(launch) {}
-    ptx::Cluster cluster;
+    ptx::Cluster cluster;  ///< shared state in terms of isa/ptx: barriers, distributed shared memory
     std::array<std::uint16_t, ptx::kMaximumClusterSize> sms{};  ///< by rank
     /// While one SM performs an instruction or ends a copy: the cycle in which warps on other SMs that it
     /// releases go on.
@@ -23,8 +23,9 @@ struct ClusterRun {
 
 /// A thread block's place in its cluster; none without clusters.
 struct ClusterPlace {
-    std::shared_ptr<ClusterRun> run;
-    std::uint32_t rank = 0;
+    std::shared_ptr<ClusterRun> run;  ///< shared by the thread blocks of the cluster; nullptr without
+                                      ///< clusters
+    std::uint32_t rank = 0;           ///< %cluster_ctarank, from 0
 };
 
 /// An SM, as the CTA scheduler sees it.

@@ -20,8 +20,9 @@ namespace heddle::models::gpu {
 /// different SMs as far as there are any.
 class CtaScheduler : public Block, public CtaReporter {
   public:
-    sc_core::sc_port<CtaReceiver, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sms;
-    sc_core::sc_export<CtaReporter> reports;
+    sc_core::sc_port<CtaReceiver, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sms;  ///< one for each SM, in their
+                                                                           ///< order
+    sc_core::sc_export<CtaReporter> reports;  ///< bound to the scheduler ports of the SMs
 
     /// `gpc_of_sm`: one entry for each SM, see gpc_layout.h.
     CtaScheduler(const sc_core::sc_module_name& name, ClockDomain& clock, const LaunchConfig& config,
@@ -61,6 +62,7 @@ class CtaScheduler : public Block, public CtaReporter {
         finished_ += count;
     }
 
+    /// CTAs that have ended or were skipped.
     std::uint64_t finished() const { return finished_; }
     Cycle last_finish() const {
         return last_finish_;

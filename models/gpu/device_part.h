@@ -8,8 +8,9 @@
 
 namespace heddle::models::gpu {
 
+/// A configuration with fewer SMs, and the factor that relates its counts to those of the whole device.
 struct DevicePart {
-    GpuConfig config;
+    GpuConfig config;  ///< complete: a Gpu can be made of it
     double share = 1;  ///< its SMs, of those of the whole device
 };
 

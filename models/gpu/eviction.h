@@ -10,6 +10,7 @@
 
 namespace heddle::models::gpu {
 
+/// The two enumerations list the same policies in the same order, as the assertions below check.
 inline EvictionPolicy eviction_policy(ptx::CachePriority priority) {
     return static_cast<EvictionPolicy>(priority);
 }
@@ -37,6 +38,7 @@ class WindowPolicy {
           sixteenths_(static_cast<unsigned>(std::lround(window.hit_ratio * 16))),
           hit_(eviction_policy(window.hit)),
           miss_(eviction_policy(window.miss)) {}
+    /// What the window asks of `line` (address / 128); none outside of it.
     EvictionPolicy of(std::uint64_t line) const {
         if (line - first_ >= lines_) return EvictionPolicy::none;
         return in_part(line, sixteenths_) ? hit_ : miss_;

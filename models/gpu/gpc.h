@@ -27,6 +27,7 @@ class CrossbarInterface : public virtual sc_core::sc_interface {
     virtual Cycle translate(std::uint64_t page, Cycle at) = 0;
 };
 
+/// What a GPC's port did since reset().
 struct GpcStatistics {
     std::uint64_t requests = 0;                           ///< of SMs, lines
     std::uint64_t joined = 0;                             ///< of loads that were answered by another SM's
@@ -62,8 +63,10 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
     void prefetch(Cycle now, unsigned stage) const override;
     void reset() override;
 
+    /// Indices of its SMs in the GPU, in the order of the port `sms`.
     const std::vector<std::uint32_t>& members() const { return members_; }
     std::uint32_t partition() const { return partition_; }  ///< of L2, to which it is attached
+    /// Counts since reset(), the page walks of its translation included.
     GpcStatistics statistics() const;
 
   private:

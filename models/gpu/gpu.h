@@ -39,6 +39,8 @@ struct StandsFor {
     double error = 0;  ///< by which part the time may differ from that of the whole
 };
 
+/// How a kernel is run. None of these options but `sample`, `limit` and `resident` changes the simulated
+/// times.
 struct RunOptions {
     /// Recompute readiness in every cycle; slow; must give the same result.
     bool tick_every_cycle = false;
@@ -76,8 +78,10 @@ struct RunOptions {
 /// cold L1 and with the L2 contents that RunOptions name.
 class Gpu : public sc_core::sc_module {
   public:
-    ClockDomain clock;
-    CtaScheduler scheduler;
+    ClockDomain clock;       ///< of all blocks of the GPU
+    CtaScheduler scheduler;  ///< hands out the thread blocks
+    /// The blocks by their index, with the sizes that the configuration states: SMs, the crossbar ports of
+    /// GPCs, slices of L2 and memory channels. Callers read statistics of them between runs.
     sc_core::sc_vector<Sm> sms;
     sc_core::sc_vector<Gpc> gpcs;
     sc_core::sc_vector<L2Block> slices;

@@ -25,30 +25,31 @@ inline constexpr unsigned kSubCores = 4;  ///< of an SM, Volta onward
 /// Which of the warps that can issue does so; the one that issued last goes first in the greedy policies.
 enum class SchedulerPolicy : std::uint8_t { greedy_then_oldest, greedy_then_youngest, round_robin };
 
+/// An SM and how many there are.
 struct SmConfig {
-    std::uint32_t count = 132;
-    std::uint32_t gpcs = 8;                ///< graphics processing clusters that the SMs are dealt to
-    std::vector<std::uint32_t> gpc_sizes;  ///< SMs of each GPC; empty: dealt evenly
-    std::uint32_t warps = 64;              ///< resident at most
-    std::uint32_t ctas = 32;               ///< resident at most
-    std::uint32_t threads = 2048;
-    std::uint32_t registers = 65536;
-    std::uint32_t register_unit = 256;  ///< registers are given to a warp in multiples of this
-    std::uint32_t max_registers_per_thread = 255;
-    SchedulerPolicy scheduler = SchedulerPolicy::greedy_then_oldest;
+    std::uint32_t count = 132;                     ///< SMs of the device
+    std::uint32_t gpcs = 8;                        ///< graphics processing clusters that the SMs are dealt to
+    std::vector<std::uint32_t> gpc_sizes;          ///< SMs of each GPC; empty: dealt evenly
+    std::uint32_t warps = 64;                      ///< resident at most
+    std::uint32_t ctas = 32;                       ///< resident at most
+    std::uint32_t threads = 2048;                  ///< resident threads of an SM, at most
+    std::uint32_t registers = 65536;               ///< of 32 bits, per SM
+    std::uint32_t register_unit = 256;             ///< registers are given to a warp in multiples of this
+    std::uint32_t max_registers_per_thread = 255;  ///< that a kernel may use
+    SchedulerPolicy scheduler = SchedulerPolicy::greedy_then_oldest;  ///< which of several ready warps issues
     std::uint32_t branch_latency = 10;   ///< from a branch to the warp's next instruction
     std::uint32_t barrier_latency = 15;  ///< from the last arrival to the released warps' next instruction
 };
 
 /// Multiply-accumulates per cycle and SM, dense, all sub-cores together.
 struct TensorConfig {
-    double f16 = 2048;  ///< fp16 and bf16
-    double tf32 = 1024;
-    double f8 = 4096;
-    double s8 = 4096;
-    double s4 = 2048;   ///< 4-bit integers
-    double b1 = 32768;  ///< single bits
-    double f64 = 128;
+    double f16 = 2048;   ///< fp16 and bf16
+    double tf32 = 1024;  ///< 19-bit floating point in 32-bit registers
+    double f8 = 4096;    ///< 8-bit floating point, e4m3 and e5m2
+    double s8 = 4096;    ///< 8-bit integers
+    double s4 = 2048;    ///< 4-bit integers
+    double b1 = 32768;   ///< single bits
+    double f64 = 128;    ///< fp64
     /// Part of the rates above that mma.sync reaches. Hopper keeps the peak for wgmma; mma.sync saturates
     /// near 66 %.
     double mma_sync_efficiency = 0.66;
@@ -59,25 +60,27 @@ struct TensorConfig {
     double latency_growth = 4;
 };
 
+/// Shared memory. Sizes are bytes, latencies are cycles.
 struct SharedConfig {
-    std::uint64_t bytes = 233472;          ///< per SM at most
-    std::uint64_t bytes_per_cta = 232448;  ///< dynamic and static, at most
-    std::uint64_t reserved_per_cta = 1024;
-    std::uint64_t unit = 128;           ///< shared memory is given to a CTA in multiples of this
-    std::uint32_t latency = 29;         ///< load to use
-    std::uint32_t atomic_latency = 60;  ///< of a shared atomic that returns the old value
-    std::uint32_t shuffle_latency = 24;
+    std::uint64_t bytes = 233472;           ///< per SM at most
+    std::uint64_t bytes_per_cta = 232448;   ///< dynamic and static, at most
+    std::uint64_t reserved_per_cta = 1024;  ///< bytes that the system takes of each thread block's
+    std::uint64_t unit = 128;               ///< shared memory is given to a CTA in multiples of this
+    std::uint32_t latency = 29;             ///< load to use
+    std::uint32_t atomic_latency = 60;      ///< of a shared atomic that returns the old value
+    std::uint32_t shuffle_latency = 24;     ///< cycles from shfl to the use of its result
 };
 
+/// The L1 cache of an SM. Latencies are cycles.
 struct L1Config {
     std::uint64_t unified_bytes = 256 << 10;  ///< L1 and shared memory together
-    std::uint32_t ways = 8;
-    std::uint32_t latency = 32;         ///< load to use, hit
-    std::uint32_t miss_latency = 24;    ///< from issue to the request leaving the SM
-    std::uint32_t return_latency = 10;  ///< from the last sector's arrival at the SM to its use
-    double bytes_per_cycle = 128;       ///< of loads, to the registers: a word for each lane
-    std::uint32_t mshrs = 512;          ///< lines that may wait for L2
-    std::uint32_t stores = 512;         ///< store requests that may wait for L2's acknowledgement
+    std::uint32_t ways = 8;                   ///< lines in a set
+    std::uint32_t latency = 32;               ///< load to use, hit
+    std::uint32_t miss_latency = 24;          ///< from issue to the request leaving the SM
+    std::uint32_t return_latency = 10;        ///< from the last sector's arrival at the SM to its use
+    double bytes_per_cycle = 128;             ///< of loads, to the registers: a word for each lane
+    std::uint32_t mshrs = 512;                ///< lines that may wait for L2
+    std::uint32_t stores = 512;               ///< store requests that may wait for L2's acknowledgement
 };
 
 /// The load-store unit of an SM.
@@ -95,9 +98,9 @@ struct TextureConfig {
 
 /// Operations on an mbarrier, to the use of their result.
 struct MemoryBarrierConfig {
-    std::uint32_t arrive_latency = 29;
-    std::uint32_t try_wait_latency = 32;  ///< of a phase that is complete
-    std::uint32_t test_wait_latency = 42;
+    std::uint32_t arrive_latency = 29;     ///< of an arrive that returns the state
+    std::uint32_t try_wait_latency = 32;   ///< of a phase that is complete
+    std::uint32_t test_wait_latency = 42;  ///< of test_wait
 };
 
 /// Thread block clusters and the network between the SMs that runs under them.
@@ -117,6 +120,7 @@ struct BulkCopyConfig {
     double write_conflict = 0;     ///< part of the lines written whose cycle products' operands lose
 };
 
+/// What the start of a kernel costs. Times are seconds.
 struct LaunchConfig {
     double gap = 1.0e-6;     ///< seconds of `before` that a profiler does not count as the kernel's
     double before = 1.2e-6;  ///< seconds from the end of the previous work to the first CTA, in a stream
@@ -133,9 +137,12 @@ struct HostConfig {
     double latency = 1.5e-6;  ///< seconds of a copy of a few bytes
 };
 
+/// A whole GPU. Every configuration below has a describe() that lists its fields for hardware files.
 struct GpuConfig {
-    unsigned compute_capability = 90;
-    double clock = 1.98e9;  ///< SM clock, hertz: cycles everywhere are of this clock
+    unsigned compute_capability = 90;  ///< 90 for sm_90: selects what isa/target knows of the generation
+    double clock = 1.98e9;             ///< SM clock, hertz: cycles everywhere are of this clock
+    /// The parts of the device. Cycles are those of `clock`; rates are per SM or per device as the part's
+    /// header says.
     SmConfig sm;
     PipelinesConfig pipelines;
     RegisterBanksConfig register_banks;

@@ -17,8 +17,9 @@ inline constexpr unsigned kInstructionBytes = 16;              ///< Volta and la
 inline constexpr unsigned kInstructionLineBytes = kLineBytes;  ///< eight instructions
 inline constexpr unsigned kLineInstructions = kInstructionLineBytes / kInstructionBytes;
 
+/// The instruction caches of an SM, L0 in each sub-core and L1 behind them; the defaults describe an H100.
 struct InstructionCacheConfig {
-    bool enabled = true;
+    bool enabled = true;                       ///< false: every instruction is at hand
     std::uint64_t l0_bytes = 32 << 10;         ///< of one sub-core
     std::uint64_t l1_bytes = 128 << 10;        ///< of one SM
     std::uint32_t latency = 79;                ///< cycles, a line from L1 to a sub-core
@@ -28,6 +29,7 @@ struct InstructionCacheConfig {
     std::uint32_t stream_buffer = 8;           ///< lines that a sub-core fetches ahead
     std::uint64_t launch_prefetch = 16 << 10;  ///< bytes of a kernel that are in L1 when it starts
 };
+/// Lists the fields for hardware files.
 void describe(InstructionCacheConfig& config, ParameterList& list);
 
 /// The instruction caches of an SM: one per sub-core with a stream buffer, and a common one behind them. A

@@ -26,9 +26,10 @@ class WarpSource {
   public:
     explicit WarpSource(const ptx::WarpStatus* status) : status_(status) {}
     virtual ~WarpSource() = default;
+    /// State of the warp after its last step, which step() updates in place; valid as long as the warp.
     const ptx::WarpStatus* status() const { return status_; }
-    bool finished() const { return status_->finished; }
-    bool blocked() const { return status_->blocked; }  ///< waits for others, or for asynchronous work
+    bool finished() const { return status_->finished; }  ///< it has executed its last instruction
+    bool blocked() const { return status_->blocked; }    ///< waits for others, or for asynchronous work
     /// Index in LaunchSource's table of what step() would perform. Undefined when finished.
     std::uint32_t next() const { return status_->pc; }
     unsigned index() const { return status_->index; }  ///< in its thread block

@@ -66,7 +66,7 @@ constexpr bool has_two_ports(Unit unit) {
 
 /// How a sub-core carries out operations of one class.
 struct OperationConfig {
-    Unit port = Unit::alu;
+    Unit port = Unit::alu;      ///< where operations of the class issue
     double interval = 2;        ///< cycles for which one warp operation occupies a port
     std::uint32_t latency = 4;  ///< cycles until a dependent operation may issue
     /// Cycles between two operations of a sub-core that has nothing else to do.
@@ -94,6 +94,8 @@ class PipelinesConfig {
         rows_;
 };
 
+/// Lists the fields for hardware files: port, interval (cycles) and latency (cycles) of each class of
+/// operations.
 void describe(PipelinesConfig& config, ParameterList& list);
 
 }  // namespace heddle::models::gpu

@@ -52,7 +52,7 @@ struct Throughput {
 
 /// RunOptions::sample: what of the kernel was simulated.
 struct Sampling {
-    bool asked = false;
+    bool asked = false;    ///< whether the run was asked to sample
     double simulated = 1;  ///< part of the cycles that was simulated; the rest was extrapolated
     double error = 0;      ///< cycles may be wrong by this part, up or down
     std::string note;      ///< what was left out, or why nothing was
@@ -75,10 +75,13 @@ struct SeriesGroup {
 struct SeriesPoint {
     Cycle begin = 0,
           end = 0;  ///< from the launch of the first CTA; with what a sampled run has left out before
-    std::vector<SeriesGroup> groups;
-    std::uint64_t l2_sectors = 0, l2_load_sectors = 0, l2_hit_sectors = 0;
-    std::uint64_t dram_bytes = 0;
-    double energy = 0;  ///< joules, board
+    std::vector<SeriesGroup> groups;  ///< by GPC, or by SM with Series::by_sm; Series::group_sms has their
+                                      ///< sizes
+    std::uint64_t l2_sectors = 0, l2_load_sectors = 0, l2_hit_sectors = 0;  ///< that L2 was asked for; of
+                                                                            ///< these, by loads; of these,
+                                                                            ///< found in L2
+    std::uint64_t dram_bytes = 0;                                           ///< read and written
+    double energy = 0;                                                      ///< joules, board
 };
 
 /// RunOptions::series. Everything adds up to the kernel's totals but for what was left out, and the launch
@@ -89,9 +92,11 @@ struct Series {
     double clock = 0;                      ///< Hz
     Cycle start = 0;                       ///< of cycle 0, in the kernel
     std::vector<std::uint32_t> group_sms;  ///< SMs in each group
-    std::vector<SeriesPoint> points;
+    std::vector<SeriesPoint> points;  ///< in order of time, without gaps but for cycles that were left out
 };
 
+/// Counters of one run of one kernel. Those of a sampled run are extrapolated to the whole kernel, see
+/// `sampling`. Sectors have 32 bytes.
 struct KernelResult {
     Cycle cycles = 0;    ///< end to end, launch overhead included
     double seconds = 0;  ///< `cycles` at the clock of the run
@@ -108,8 +113,11 @@ struct KernelResult {
         pipeline_instructions{};                                     ///< machine instructions by pipeline
     std::array<std::uint64_t, kCycleReasonCount> sub_core_cycles{};  ///< by CycleReason
 
-    LevelStatistics l1, l2, dram;
-    std::uint64_t l1_store_sectors = 0, l2_store_sectors = 0, atomic_sectors = 0;
+    LevelStatistics l1, l2, dram;  ///< sums over all SMs, slices and channels
+    std::uint64_t l1_store_sectors = 0, l2_store_sectors = 0,
+                  atomic_sectors = 0;    ///< sectors of stores, parts of
+                                         ///< `l1.sectors` and `l2.sectors`,
+                                         ///< and of atomics
     std::uint64_t crossbar_sectors = 0;  ///< load data that L2 sent to SMs, code and constants too
     /// Lines, or parts of one, that bulk copies moved between L2 and SMs; each receiver of a multicast
     /// counts.
@@ -121,7 +129,7 @@ struct KernelResult {
         0;  ///< cycles of the shared-memory data path: accesses plus bank conflicts
     /// Sectors of local memory that stands in for registers (isa/ptx/schedule/spill.h); in `l1` too.
     std::uint64_t spill_load_sectors = 0, spill_store_sectors = 0;
-    std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;
+    std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;  ///< between L2 and memory, whole bursts
     std::uint64_t dram_row_hits = 0;
     std::uint64_t tensor_macs = 0;
     /// Sub-core cycles that the tensor instructions would take at the full rate of their type.
@@ -130,18 +138,18 @@ struct KernelResult {
     KernelEnergy energy;
     double mean_power() const { return seconds > 0 ? energy.total() / seconds : 0; }  ///< watts, board
 
-    unsigned registers_per_thread = 0;
-    unsigned ctas_per_sm = 0;     ///< that fit
-    std::string occupancy_limit;  ///< what limits ctas_per_sm
+    unsigned registers_per_thread = 0;  ///< as allocated to the kernel by the assembler's model or the launch
+    unsigned ctas_per_sm = 0;           ///< that fit
+    std::string occupancy_limit;        ///< what limits ctas_per_sm
     double achieved_occupancy =
-        0;  ///< resident warps per SM, mean over SMs with work, of the SM's warp slots
-    std::uint64_t ctas = 0;
+        0;                   ///< resident warps per SM, mean over SMs with work, of the SM's warp slots
+    std::uint64_t ctas = 0;  ///< thread blocks of the launch
     /// With RunOptions::profile: one row for each instruction of the kernel. Together with the cycles in
     /// which no warp was resident (no_warp, not_launched) they are sub_core_cycles.
     std::vector<InstructionCycles> profile;
 
-    Sampling sampling;
-    Series series;
+    Sampling sampling;  ///< what of the run was simulated
+    Series series;      ///< empty unless RunOptions::series has an interval
     /// Tensor: the ceiling of its mix of types. fp32: two operations per lane and instruction, as if each
     /// were a fused multiply-add. What the kernel did nothing of is left out.
     std::vector<Throughput> throughputs;

@@ -24,12 +24,15 @@ struct Extrapolation {
     std::optional<LeftOutMemory> memory;   ///< what memory did; none: in proportion to the work
 };
 
+/// Counters of a run, or of the part of a run up to some cycle; a plain value that can be copied, so that
+/// sampling can compare two moments of one run.
 class KernelSummary {
   public:
     /// Of what grows with the work: what the SMs' units did; and global memory's caches; and memory.
     enum class Growth : std::uint8_t { units, all_but_memory, all };
 
     KernelSummary(const GpuConfig& config, const LaunchPlan& plan) : config_(&config), plan_(&plan) {}
+    /// Each adds what one block has counted since the beginning of the run.
     void add(const Sm& sm);
     void add(const L2SliceStatistics& slice);
     void add(const MemoryChannelStatistics& channel);

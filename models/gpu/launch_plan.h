@@ -13,10 +13,10 @@ namespace heddle::models::gpu {
 
 /// Lives as long as the run.
 struct LaunchPlan {
-    LaunchSource* source = nullptr;
+    LaunchSource* source = nullptr;              ///< instructions and thread blocks of the launch; not owned
     const ptx::LaunchContext* launch = nullptr;  ///< of `source`
-    TimedKernel kernel;
-    Occupancy occupancy;
+    TimedKernel kernel;                          ///< `source` with the timing of this device
+    Occupancy occupancy;                         ///< thread blocks that fit on an SM
     /// Remembered by the SMs of a group of blocks, or, with one element, by all. No result depends on what is
     /// in it.
     mutable std::vector<AccessPatterns> patterns = std::vector<AccessPatterns>(1);

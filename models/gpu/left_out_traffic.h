@@ -13,17 +13,19 @@
 
 namespace heddle::models::gpu {
 
+/// Sectors of one cache line that one warp instruction or bulk copy would have used. `line` is the address
+/// divided by 128; `sm` is the SM's index in the GPU.
 struct LeftOutAccess {
-    std::uint32_t line = 0;
-    std::uint16_t sm = 0;
-    SectorMask sectors = 0;
-    bool write = false;
+    std::uint32_t line = 0;  ///< address / 128
+    std::uint16_t sm = 0;    ///< index in the GPU
+    SectorMask sectors = 0;  ///< 32 bytes each
+    bool write = false;      ///< stores and atomics
 };
 
 /// Sectors that memory would have been asked for, and sent.
 struct LeftOutMemory {
-    std::uint64_t read = 0, written = 0;
-    bool used = true;  ///< there were accesses
+    std::uint64_t read = 0, written = 0;  ///< sectors of 32 bytes
+    bool used = true;                     ///< there were accesses
 };
 
 /// Warps leap one after another; what they do in the same turn belongs together.

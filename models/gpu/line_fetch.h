@@ -13,9 +13,11 @@ inline constexpr std::uint64_t kOtherLines = (384ull << 30) / kLineBytes;  // of
 inline constexpr std::uint64_t kCodeLines = (448ull << 30) / kLineBytes;
 inline constexpr std::uint64_t kConstantLines = (480ull << 30) / kLineBytes;
 
+/// Counts since reset().
 struct LineFetchStatistics {
-    std::uint64_t code_lines = 0, constant_lines = 0;  ///< asked for
-    std::uint64_t requested_sectors = 0, received_sectors = 0;
+    std::uint64_t code_lines = 0, constant_lines = 0;           ///< asked for
+    std::uint64_t requested_sectors = 0, received_sectors = 0;  ///< of 32 bytes; must be equal when the
+                                                                ///< kernel has ended
 };
 
 /// They go the way of loads: the SM's port, that of its GPC, where what other SMs have under way is joined,
@@ -28,6 +30,7 @@ class LineFetch : public LineRequests {
     static bool owns(const MemoryRequest& request) { return request.tag >> 28 == 1; }
 
     explicit LineFetch(CrossbarPort& port) : port_(port) {}
+    /// Sets the counters to zero; there is no other state.
     void reset() { statistics_ = {}; }
     void ask(FetchKind kind, std::uint32_t line, SectorMask sectors, Cycle leave) override {
         const bool code = kind == FetchKind::code;
@@ -40,11 +43,12 @@ class LineFetch : public LineRequests {
         port_.send(request, leave);
     }
 
+    /// What a response brought: `line` is counted from the first line of its kind, as ask() was given it.
     struct Answer {
-        FetchKind kind;
-        std::uint32_t line;
-        SectorMask sectors;
-        Cycle at;  ///< cycle in which it has passed the SM's port
+        FetchKind kind;      ///< which cache asked
+        std::uint32_t line;  ///< counted from the first line of its kind
+        SectorMask sectors;  ///< those that have come
+        Cycle at;            ///< cycle in which it has passed the SM's port
     };
     /// Takes a response of L2 that it owns, in its cycle of arrival.
     Answer respond(MemoryRequest& response, Cycle now) {

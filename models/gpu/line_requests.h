@@ -8,6 +8,7 @@
 
 namespace heddle::models::gpu {
 
+/// Which of the SM's caches asks: that of instructions or that of constants.
 enum class FetchKind : std::uint8_t { code, constants };
 
 /// Who takes the misses of the caches of instructions and constants.

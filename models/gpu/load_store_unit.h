@@ -19,38 +19,46 @@ namespace heddle::models::gpu {
 
 /// Whose memory instruction: the SM reads it back when the data are there.
 struct LoadOwner {
-    std::uint16_t warp = 0;  ///< slot in the SM
-    bool async_copy = false;
+    std::uint16_t warp = 0;         ///< slot in the SM
+    bool async_copy = false;        ///< it is a cp.async, which writes shared memory and no register
     bool constant = false;          ///< waits for a line of constants
     std::uint32_t instruction = 0;  ///< or the number of the async-copy group
 };
 
 /// What an instruction asks of the caches.
 struct CacheUse {
-    bool bypass_l1 = false;
-    ptx::CachePolicy policy = {};
+    bool bypass_l1 = false;        ///< loads go to L2, as with .cg, and nothing is kept in L1
+    ptx::CachePolicy policy = {};  ///< eviction priorities and cache hints of the instruction
     CacheUse() = default;
     explicit CacheUse(const ptx::InstructionInfo& info) : bypass_l1(info.bypass_l1), policy(info.cache) {}
-    bool fills_l1() const { return !bypass_l1 && policy.allocate_l1; }
+    bool fills_l1() const {
+        return !bypass_l1 && policy.allocate_l1;
+    }  ///< whether lines that come from L2
+       ///< are kept in L1
     bool operator==(const CacheUse&) const = default;
 };
 
+/// Counts since reset(). Sectors have 32 bytes.
 struct LoadStoreStatistics {
+    /// Traffic of L1, as LevelStatistics has it; local stores and spills are parts of the load and store
+    /// sectors.
     std::uint64_t l1_requests = 0, l1_load_sectors = 0, l1_hit_sectors = 0, l1_store_sectors = 0;
     std::uint64_t atomic_sectors = 0, local_store_sectors = 0;
     std::uint64_t spill_load_sectors = 0, spill_store_sectors = 0;
     std::uint64_t requested_sectors = 0, received_sectors = 0;  ///< loads and atomics with result, from L2
     std::uint64_t loaded_sectors = 0;                           ///< those of loads
-    std::uint64_t shared_accesses = 0, shared_wavefronts = 0;
+    std::uint64_t shared_accesses = 0, shared_wavefronts = 0;   ///< by warp instructions; cycles of the data
+                                                                ///< path that these took
 };
 
 /// One in-order unit for the four sub-cores. What it does with an instruction is settled when the instruction
 /// issues: the unit's backlog, the tags and the banks are known then, so only misses need a message.
 class LoadStoreUnit {
   public:
-    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};  ///< no index
 
     LoadStoreUnit(const GpuConfig& config, CrossbarPort& port);
+    /// Back to the state after construction: an empty L1, no misses, zero counters.
     void reset();
     /// After reset(): L1 takes this much of the unified memory.
     void begin(std::uint64_t l1_bytes) { l1_.resize(l1_bytes, config_.l1.ways); }
@@ -58,8 +66,8 @@ class LoadStoreUnit {
     /// `start`: the cycle in which the instruction leaves its sub-core's queue. `ready`: the cycle in which
     /// its result can be used, kNever when that depends on L2: then completed() will tell.
     struct Outcome {
-        Cycle start = 0;
-        Cycle ready = 0;
+        Cycle start = 0;  ///< cycle in which the unit takes the instruction out of the sub-core's queue
+        Cycle ready = 0;  ///< cycle in which the result can be used
     };
     Outcome shuffle(Cycle now);
     /// `pattern`: of the instruction.
@@ -92,9 +100,10 @@ class LoadStoreUnit {
     Outcome access_local(const ptx::MemoryAccess& access, AccessPattern& pattern, bool spill,
                          const LoadOwner& owner, Cycle now);
 
+    /// The end of a load whose result depended on L2, with the cycle in which the result can be used.
     struct Completed {
-        LoadOwner owner;
-        Cycle ready;
+        LoadOwner owner;  ///< which instruction of which warp
+        Cycle ready;      ///< cycle in which the result can be used
     };
     /// Whether a tag is of its requests; others use the upper bits (line_fetch.h, cluster_port.h,
     /// bulk_copy_engine.h).
@@ -141,9 +150,13 @@ class LoadStoreUnit {
     bool room_for_load() const { return mshrs_in_use_ + ptx::kWarpSize <= config_.l1.mshrs; }
     bool room_for_store() const { return stores_ + ptx::kWarpSize <= config_.l1.stores; }
 
+    /// What is in flight: lines that were asked of L2 (occupied MSHRs), and lines of stores that L2 has not
+    /// acknowledged.
     std::uint32_t lines_waited_for() const { return mshrs_in_use_; }
     std::uint32_t stores_under_way() const { return stores_; }
 
+    /// Counts since reset(), and the time for which the unit was occupied, in cycles and in the fine units of
+    /// BandwidthServer.
     const LoadStoreStatistics& statistics() const { return statistics_; }
     double busy_cycles() const { return unit_.busy_cycles(); }
     FineCycles busy_time() const { return unit_.busy_time(); }

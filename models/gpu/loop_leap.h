@@ -11,11 +11,14 @@
 
 namespace heddle::models::gpu {
 
+/// A warp that takes part in a leap, and how many turns it makes in it. The warp and the watch belong to the
+/// SM.
 struct LeapingWarp {
-    ptx::Warp* warp = nullptr;
-    WarpWatch* watch = nullptr;
-    std::size_t loop = 0;     ///< in WarpWatch::loops(): the one of which turns are left out
-    std::uint32_t block = 0;  ///< its SM << 8 | its CTA's place there
+    ptx::Warp* warp = nullptr;   ///< belongs to the SM
+    WarpWatch* watch = nullptr;  ///< belongs to the SM; knows the warp's loops
+    std::size_t loop = 0;        ///< in WarpWatch::loops(): the one of which turns are left out
+    std::uint32_t block = 0;     ///< its SM << 8 | its CTA's place there
+    /// Index of its SM in the GPU.
     std::uint32_t sm() const { return block >> 8; }
     /// Turns that it makes while the slowest makes one: a producer fills one stage in each, consumers go
     /// round the whole ring.
@@ -29,6 +32,7 @@ struct LeapingWarp {
     std::uint64_t steps() const { return multiple * turn_steps; }
 };
 
+/// Bounds of a leap; a leap beyond them is shortened or not made.
 struct LeapLimits {
     std::uint64_t margin = 2;  ///< turns before the loop's end that are left to be simulated
     std::uint64_t most = 0;    ///< turns
@@ -37,6 +41,7 @@ struct LeapLimits {
     std::uint64_t accesses = 0;
 };
 
+/// What a leap did.
 struct Leap {
     std::uint64_t turns = 0;               ///< of the mean block's slowest warps; 0: nothing was done
     std::vector<std::uint64_t> performed;  ///< by instruction of the kernel: times that warps performed it

@@ -12,8 +12,9 @@ namespace heddle::models::gpu {
 /// has left out.
 class WarpWatch {
   public:
+    /// What is known of one loop. Times are cycles, instructions are those of the warp.
     struct Loop {
-        std::uint32_t head = 0;
+        std::uint32_t head = 0;        ///< index of the instruction that the backward branches lead to
         std::uint64_t turns = 0;       ///< backward branches taken; 0: not in use
         std::uint64_t steps = 0;       ///< instructions of the last turn, of inner loops too
         std::uint64_t alike = 0;       ///< turns up to now that took as many instructions as the last
@@ -22,13 +23,17 @@ class WarpWatch {
         Cycle first = 0;  ///< from the warp's start to the first backward branch: the first turn, and more
         std::uint64_t last_step = 0;  ///< WarpWatch::steps() at the last backward branch
     };
-    static constexpr std::size_t kLoops = 4;
+    static constexpr std::size_t kLoops = 4;  ///< loops that are remembered; the one whose last turn is
+                                              ///< oldest gives way
 
+    /// A warp starts in cycle `now`: forgets everything.
     void start(Cycle now) {
         *this = WarpWatch();
         started_ = now;
     }
+    /// The warp performs an instruction.
     void step() { ++steps_; }
+    /// The warp takes a backward branch to instruction `head` in cycle `now`.
     void turn(std::uint32_t head, Cycle now) {
         Loop& loop = find(head);
         const std::uint64_t steps = steps_ - loop.last_step;
@@ -73,6 +78,7 @@ class WarpWatch {
         return best;
     }
 
+    /// Instructions that the warp has performed since its start, those left out included.
     std::uint64_t steps() const { return steps_; }
     /// When the warp started.
     Cycle started() const { return started_; }

@@ -8,9 +8,10 @@
 
 namespace heddle::models::gpu {
 
+/// How many thread blocks (CTAs) fit on an SM, and which resource limits them.
 struct Occupancy {
-    unsigned ctas_per_sm = 0;
-    unsigned warps_per_cta = 0;
+    unsigned ctas_per_sm = 0;    ///< that run at the same time
+    unsigned warps_per_cta = 0;  ///< the last one may be partly filled
     unsigned limit_warps = 0, limit_registers = 0, limit_shared = 0, limit_ctas = 0;  ///< CTAs by each limit
     std::string limited_by;  ///< the smallest: "warps", "registers", "shared memory" or "ctas"
     std::uint64_t shared_bytes_per_cta = 0;  ///< with the system's share, rounded up to the unit

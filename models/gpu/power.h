@@ -16,6 +16,7 @@ namespace heddle::models::gpu {
 struct GpuConfig;
 struct KernelResult;
 
+/// Energy of events and power of the board; the defaults describe an H100 SXM.
 struct PowerConfig {
     std::uint32_t governor = 1;      ///< 1: the clock is lowered until a step stays within the limit
     double limit = 700;              ///< W, board
@@ -42,19 +43,21 @@ struct PowerConfig {
     /// W that a board with so many SMs draws while a kernel runs, whatever that does.
     double constant(std::uint32_t sms) const { return idle + active + leakage * sms; }
 };
+/// Lists the fields for hardware files, below `power`.
 void describe(PowerConfig& config, ParameterList& list);
 
 /// Where the energy of a kernel went, joules.
 struct KernelEnergy {
-    double idle = 0;          ///< idle power over the kernel's time
-    double leakage = 0;       ///< of the SMs, over the kernel's time
-    double active = 0;        ///< active power over the kernel's time
-    double instructions = 0;  ///< of every pipeline but tensor
-    double tensor = 0;
+    double idle = 0;           ///< idle power over the kernel's time
+    double leakage = 0;        ///< of the SMs, over the kernel's time
+    double active = 0;         ///< active power over the kernel's time
+    double instructions = 0;   ///< of every pipeline but tensor
+    double tensor = 0;         ///< of the tensor cores
     double shared_memory = 0;  ///< and L1
     double l2 = 0;             ///< and crossbar
-    double dram = 0;
+    double dram = 0;           ///< reads and writes of memory
 
+    /// The sum of all parts, in joules.
     double total() const {
         return idle + leakage + active + instructions + tensor + shared_memory + l2 + dram;
     }

@@ -7,6 +7,7 @@
 
 namespace heddle::models::gpu {
 
+/// Wraps a launch context of isa/ptx; `launch` must outlive it.
 class PtxSource final : public LaunchSource {
   public:
     /// `launch` and its kernel must outlive this.

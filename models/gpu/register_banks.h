@@ -14,14 +14,16 @@ namespace heddle::models::gpu {
 
 using ptx::kRegisterBanks;
 
+/// Whether operands that lie in one bank delay the issue.
 struct RegisterBanksConfig {
-    bool enabled = true;
+    bool enabled = true;  ///< false: reading operands takes no time
 };
+/// Lists the fields for hardware files.
 void describe(RegisterBanksConfig& config, ParameterList& list);
 
 /// Warp registers of 32 bits that an instruction reads, by bank.
 struct RegisterReads {
-    std::array<std::uint8_t, kRegisterBanks> all{};
+    std::array<std::uint8_t, kRegisterBanks> all{};  ///< operands of the instruction as such
     /// Those that the reuse cache does not hold when the same warp issued the instruction before.
     std::array<std::uint8_t, kRegisterBanks> after_own{};
 };

@@ -12,11 +12,14 @@ inline constexpr double kKnown = 0.006;      ///< error of a mean that is known 
 inline constexpr std::size_t kFew = 3;       ///< batches that must be alike
 inline constexpr std::size_t kMany = 48;     ///< batches whose mean counts when they scatter, at most
 
+/// The difference of the largest and the smallest value, divided by the largest.
 double relative_spread(const double* values, std::size_t count);
+/// The arithmetic mean.
 double mean_of(const double* values, std::size_t count);
 /// Relative standard error of the mean; count: at least 2.
 double error_of_mean(const double* values, std::size_t count);
 
+/// The mean of a row of times, if they have settled.
 struct Settled {
     double mean = 0, error = 0;  ///< error: relative, of the mean
     std::size_t used = 0;        ///< of the last values; 0: they have not settled
@@ -24,7 +27,7 @@ struct Settled {
 
 /// Some turns of a loop, or some waves of thread blocks, and how long they took.
 struct Batch {
-    double time = 0, turns = 0;
+    double time = 0, turns = 0;  ///< cycles for all turns of the batch, and their number
 };
 /// Whether these times are alike; or, when they scatter, so many that their mean is known well and that they
 /// have no trend.
@@ -39,7 +42,9 @@ bool has_trend(const std::vector<Batch>& batches);
 /// left out, or the loop was left and entered again.
 class LoopTimes {
   public:
+    /// The batches that follow belong to a new stretch.
     void begin_stretch();
+    /// A batch of the present stretch.
     void add(const Batch& batch);
     /// Of the present stretch; and, where that goes on as those before it, of all.
     Settled settled() const;

@@ -32,14 +32,17 @@
 
 namespace heddle::models::gpu {
 
+/// Counts of one SM since begin().
 struct SmStatistics {
-    std::uint64_t warp_instructions = 0, machine_instructions = 0;
-    std::array<std::uint64_t, ptx::kPipelineCount> pipeline_instructions{};
-    std::uint64_t tensor_macs = 0;
+    std::uint64_t warp_instructions = 0, machine_instructions = 0;  ///< that warps performed; issue slots
+                                                                    ///< that these took
+    std::array<std::uint64_t, ptx::kPipelineCount> pipeline_instructions{};  ///< machine instructions by
+                                                                             ///< pipeline
+    std::uint64_t tensor_macs = 0;    ///< multiply-accumulate operations of tensor instructions
     FineCycles tensor_full_time = 0;  ///< of the tensor instructions at the full rate of their type
     std::uint64_t warp_cycles = 0;    ///< sum over warps of the cycles for which they were resident
     std::uint64_t cta_cycles = 0;     ///< cycles with at least one CTA
-    std::uint64_t ctas = 0;
+    std::uint64_t ctas = 0;           ///< thread blocks that have ended here
     Cycle last_trigger =
         0;  ///< cycle in which the last CTA ended or performed griddepcontrol.launch_dependents
 };
@@ -56,12 +59,12 @@ class Sm : public Block,
     sc_core::sc_port<CrossbarInterface> requests;     ///< to the GPC's port
     sc_core::sc_export<ResponseInterface> responses;  ///< from there
     sc_core::sc_export<CtaReceiver> ctas;             ///< from the CTA scheduler
-    sc_core::sc_port<CtaReporter> scheduler;
+    sc_core::sc_port<CtaReporter> scheduler;          ///< told when a thread block has ended
     /// SMs of its GPC, this one among them, neighbours side by side; none without clusters.
     sc_core::sc_port<ClusterNeighbour, 0, sc_core::SC_ZERO_OR_MORE_BOUND> neighbours;
     sc_core::sc_export<ClusterNeighbour> cluster;  ///< from them
 
-    static constexpr unsigned kWarps = kSubCores * SubCore::kSlots;
+    static constexpr unsigned kWarps = kSubCores * SubCore::kSlots;  ///< warps that an SM holds at most
 
     Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
        std::uint32_t position, MemoryRequestPool& pool);
@@ -114,7 +117,10 @@ class Sm : public Block,
     /// Instructions performed, but for waits that had to wait and came again. With left_out.
     std::uint64_t steps() const { return state_.steps; }
 
+    /// With LaunchPlan::profile: sub-core cycles by reason, a row for each instruction of the kernel; else
+    /// empty.
     const std::vector<InstructionCycles>& profile() const { return launch_.profile; }
+    /// The SM's counters and its units, for summaries after a run; `i` is below four. They belong to the SM.
     const SmStatistics& statistics() const { return state_.statistics; }
     const LoadStoreUnit& load_store() const { return load_store_; }
     const WarpgroupUnit& warpgroup_unit() const { return warpgroup_unit_; }

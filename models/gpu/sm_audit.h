@@ -29,6 +29,7 @@ class SmAudit {
     /// `name`: of the SM, for messages.
     SmAudit(std::string name, const GpuConfig& config, const LaunchSource& source);
 
+    /// A thread block begins; its warps follow with warp_started().
     void cta_started();
     /// One warp of the thread block that started last.
     void warp_started(unsigned slot);

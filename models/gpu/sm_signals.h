@@ -13,8 +13,10 @@ namespace heddle::models::gpu {
 
 class LoadStoreUnit;
 
+/// Translates events of an SM into changes of its signals. Made only while somebody watches.
 class SmSignals {
   public:
+    /// The signals of every SM, in the order of the numbers that the probe uses.
     static std::vector<SignalDeclaration> declarations();
 
     explicit SmSignals(SignalProbe& probe) : probe_(probe) {}

@@ -14,6 +14,7 @@ inline constexpr Stamp kPending = ~Stamp{0};  ///< not known yet
 inline constexpr std::uint32_t kPendingCycle = kPending >> 1;
 inline constexpr Cycle kLastCycle = kPendingCycle - 1;
 
+/// Pack a cycle into a Stamp and take it out again; from_memory() says which kind of wait it is.
 inline Stamp fixed_stamp(Cycle cycle) {
     return static_cast<Stamp>(cycle << 1);
 }

@@ -12,8 +12,8 @@ namespace heddle::models::gpu {
 
 /// Of a thread block in the mean, once L2 has to write back what is stored: lines of 128 bytes.
 struct StreamTraffic {
-    double read = 0, written = 0;
-    double lines() const { return read + written; }
+    double read = 0, written = 0;                    ///< lines of 128 bytes, of one thread block
+    double lines() const { return read + written; }  ///< of both directions
 };
 
 /// Runs thread blocks of `launch`, by their numbers `blocks`, in timing mode without time. They are a stream

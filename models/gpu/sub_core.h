@@ -22,13 +22,17 @@ namespace heddle::models::gpu {
 /// Members lie in the order in which they are used together, by cache lines of the host.
 class alignas(64) SubCore {
   public:
-    static constexpr unsigned kSlots = 16;
+    static constexpr unsigned kSlots = 16;  ///< warps that a sub-core holds at most
 
+    /// Back to the state without warps. `load_store_queue` is the number of memory instructions that may wait
+    /// in this sub-core for the load-store unit.
     void reset(SchedulerPolicy policy, unsigned load_store_queue);
     /// Cycles are also counted by instruction, in these rows; nullptr: they are not.
     void set_profile(InstructionCycles* rows) { profile_ = rows; }
 
+    /// The warp becomes the youngest of the sub-core; set_next() must say when it can issue.
     void add_warp(unsigned slot);
+    /// The warp has ended; its slot may be used again.
     void remove_warp(unsigned slot);
     /// `why`: what cycles before `ready` are spent on; `instruction`: its row in the profile.
     void set_next(unsigned slot, Stamp ready, Unit unit, CycleReason why, std::uint32_t instruction = 0) {
@@ -76,12 +80,13 @@ class alignas(64) SubCore {
     /// told otherwise.
     void block(Unit unit, std::uint32_t until);
 
+    /// Cycles of this sub-core since reset(), as far as they are accounted for.
     const std::array<std::uint64_t, kCycleReasonCount>& cycles_by_reason() const { return by_reason_; }
     /// What cycles are spent on from `from` on, and from `change` on, unless something changes before: for those who
     /// watch. `change` may be earlier.
     struct Outlook {
-        Cycle from, change;
-        CycleReason before, after;
+        Cycle from, change;         ///< cycles
+        CycleReason before, after;  ///< reasons up to `change`, and from it on
     };
     Outlook outlook() const { return {accounted_, change_, before_, after_}; }
     double busy_cycles(Port port) const { return ports_[static_cast<std::size_t>(port)].busy_cycles(); }

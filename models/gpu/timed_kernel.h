@@ -42,10 +42,11 @@ enum class TimingKind : std::uint8_t {
 
 /// One cache line of the host.
 struct alignas(64) TimedInstruction {
-    const ptx::InstructionInfo* info = nullptr;
-    FineCycles interval = 0;          ///< for which the pipeline is occupied
-    FineCycles tensor_full_time = 0;  ///< of a tensor instruction at the full rate of its type
-    std::uint32_t tensor_macs = 0;
+    const ptx::InstructionInfo* info = nullptr;  ///< the instruction as isa/ptx describes it; belongs to the
+                                                 ///< LaunchSource
+    FineCycles interval = 0;                     ///< for which the pipeline is occupied
+    FineCycles tensor_full_time = 0;             ///< of a tensor instruction at the full rate of its type
+    std::uint32_t tensor_macs = 0;               ///< multiply-accumulate operations of one warp
     /// In TimedKernel::registers: written ones first, then those only read.
     std::uint32_t first_register = 0;
     std::uint16_t written = 0;
@@ -65,6 +66,7 @@ struct alignas(64) TimedInstruction {
 };
 static_assert(sizeof(TimedInstruction) == 64);
 
+/// All instructions of a launch with the times of one configuration.
 struct TimedKernel {
     std::vector<TimedInstruction> instructions;  ///< as in LaunchSource::instruction()
     /// Places in a warp's scoreboard. Where the whole table is known from the start, registers that the same

@@ -28,9 +28,10 @@ void describe(TranslationConfig& config, ParameterList& list);
 class TranslationBuffer {
   public:
     TranslationBuffer(std::uint32_t entries, std::uint32_t ways);
+    /// A page (address / page size) and the cycle from which it may be used.
     struct Entry {
-        std::uint64_t page = 0;
-        Cycle ready = 0;
+        std::uint64_t page = 0;   ///< address / page size
+        Cycle ready = 0;          ///< cycle from which it may be used
         std::uint32_t used = 0;   // when last used
         std::uint32_t epoch = 0;  // of the run; another one: empty
     };
@@ -38,6 +39,7 @@ class TranslationBuffer {
     Entry* find(std::uint64_t page);
     /// Puts the page in place of another. True when that one was in use.
     bool insert(std::uint64_t page, Entry*& entry);
+    /// Empties the buffer in constant time.
     void reset() { ++epoch_; }
 
   private:
@@ -57,6 +59,7 @@ class GpcTranslation {
     explicit GpcTranslation(const TranslationConfig& config);
     /// When the page can be used, asked for in cycle `now`.
     Cycle translate(std::uint64_t page, Cycle now);
+    /// Page walks since reset().
     std::uint64_t walks() const { return walks_; }
     void reset();
 
@@ -72,6 +75,7 @@ class GpcTranslation {
 class SmTranslation {
   public:
     explicit SmTranslation(const TranslationConfig& config);
+    /// Whether translation takes time at all.
     bool enabled() const { return enabled_; }
     /// When a request for `line` that is ready in cycle `now` can go on.
     template <class Ask>

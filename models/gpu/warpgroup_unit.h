@@ -12,6 +12,7 @@
 
 namespace heddle::models::gpu {
 
+/// Times of wgmma in cycles; the defaults describe an H100.
 struct WarpgroupConfig {
     std::uint32_t issue_latency = 17;     ///< from issue to the first multiplication
     std::uint32_t shared_tail = 66;       ///< from the last one to the end of a wait, A from shared memory
@@ -19,13 +20,14 @@ struct WarpgroupConfig {
     std::uint32_t minimum_interval = 13;  ///< of the products of a warpgroup, however small
     std::uint32_t queue = 8;              ///< products that a warpgroup may have waiting
 };
+/// Lists the fields for hardware files.
 void describe(WarpgroupConfig& config, ParameterList& list);
 
 /// What a product asks of the machine; made once per instruction.
 struct WarpgroupProduct {
     FineCycles multiply = 0;  ///< at the rate of the tensor cores
     FineCycles fetch = 0;     ///< of A and B from shared memory, at its full width
-    std::uint32_t tail = 0;
+    std::uint32_t tail = 0;   ///< cycles from the last multiplication to the end of a wait
 };
 
 /// Each of the four warps of a warpgroup has its quarter of a product done by the tensor core of its
@@ -44,14 +46,16 @@ struct WarpgroupProduct {
 /// as products have cycles to spare (multiplying takes longer than fetching) these are made up for.
 class WarpgroupUnit {
   public:
-    static constexpr unsigned kSubCores = 4;
+    static constexpr unsigned kSubCores = 4;  ///< tensor cores of an SM
 
     WarpgroupUnit(const WarpgroupConfig& config) : config_(config) {}
+    /// Forgets products and debts; the configuration stays.
     void reset() {
         cores_ = {};
         fetched_ = 0;
     }
 
+    /// Times of one warp's quarter of a product.
     struct Outcome {
         Cycle begin;  ///< it has left the warpgroup's queue
         Cycle end;    ///< a wait for it may pass

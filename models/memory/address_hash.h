@@ -25,10 +25,12 @@ class SliceHash {
     explicit SliceHash(std::uint32_t slices, unsigned chunk_bits = 0)
         : slices_(slices), chunk_bits_(chunk_bits), reciprocal_(~std::uint64_t{0} / slices + 1) {}
 
+    /// Where a line lies: its slice, and its row there.
     struct Place {
-        std::uint32_t slice;
-        std::uint64_t row;  ///< position of the line among those of its slice
+        std::uint32_t slice;  ///< index, from 0
+        std::uint64_t row;    ///< position of the line among those of its slice
     };
+    /// Hashes the number of a line (address / 128); the same line always has the same place.
     Place place(std::uint64_t line) const {
         const std::uint64_t chunk = line >> chunk_bits_;
         const std::uint64_t group = row(chunk);
@@ -38,6 +40,7 @@ class SliceHash {
         if (slice >= slices_) slice -= slices_;
         return {slice, (group << chunk_bits_) | (line & ((std::uint64_t{1} << chunk_bits_) - 1))};
     }
+    /// The slice alone.
     std::uint32_t slice(std::uint64_t line) const { return place(line).slice; }
     /// line / slices, by a multiplication that is exact while line * slices < 2^64. (With one slice the
     /// reciprocal would be 2^64.)
@@ -66,11 +69,13 @@ class PartitionedHash {
     PartitionedHash(std::uint32_t slices, std::uint32_t partitions, unsigned chunk_bits = 0)
         : hash_(slices, chunk_bits), partitions_(partitions), positions_(slices / partitions) {}
 
+    /// Where a line lies when slices belong to partitions.
     struct Place {
         std::uint32_t position;  ///< of the slice in its partition
         std::uint32_t home;      ///< partition
         std::uint64_t row;       ///< position of the line among those of its home slice
     };
+    /// Hashes the number of a line (address / 128); `home` names the partition whose memory holds it.
     Place place(std::uint64_t line) const {
         const SliceHash::Place flat = hash_.place(line);
         std::uint32_t position = flat.slice;
@@ -78,6 +83,8 @@ class PartitionedHash {
         for (; position >= positions_; position -= positions_) ++home;
         return {position, home, flat.row};
     }
+    /// Conversions between the index of a slice in the device and its partition; slices of a partition have
+    /// neighbouring indices.
     std::uint32_t slice(std::uint32_t position, std::uint32_t partition) const {
         return partition * positions_ + position;
     }

@@ -18,12 +18,15 @@
 
 namespace heddle::models {
 
+/// Sorts requests into buckets by the window of cycles in which they arrive, so that the block takes a whole
+/// window at once. It does not own the requests.
 class ArrivalWindows {
   public:
+    /// One request on its way.
     struct Arrival {
-        MemoryRequest* request;
-        std::uint32_t at;    ///< cycle
-        std::uint32_t hint;  ///< the receiver's own
+        MemoryRequest* request;  ///< not owned
+        std::uint32_t at;        ///< cycle
+        std::uint32_t hint;      ///< the receiver's own
     };
     /// Cycles of a window.
     static constexpr Cycle kLongest = 16;
@@ -84,6 +87,7 @@ class ArrivalWindows {
             for (std::size_t i = 0; i < bucket.size(); i += 4) __builtin_prefetch(bucket.data() + i);
     }
 
+    /// Forgets all requests.
     void reset() {
         for (std::vector<Arrival>& bucket : buckets_) bucket.clear();
         used_ = 0;

@@ -16,6 +16,7 @@ namespace heddle::models {
 /// ahead than kReach begins there.
 class BandwidthCalendar {
   public:
+    /// Cycles that are booked together, and how far bookings may lie apart, in cycles.
     static constexpr Cycle kWindow = 8, kReach = 8 * 512;
 
     explicit BandwidthCalendar(double bytes_per_cycle)

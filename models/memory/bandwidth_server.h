@@ -15,6 +15,8 @@ inline FineCycles fine(double cycles) {
     return static_cast<FineCycles>(std::llround(cycles * static_cast<double>(1u << kFineBits)));
 }
 
+/// Serves in the order of the calls, one thing at a time, and remembers only when it will be free. It has no
+/// SystemC process: callers ask for times and wait for them themselves.
 class BandwidthServer {
   public:
     /// Serves something that takes `duration`, at the earliest in cycle `now`. Returns the cycle in which

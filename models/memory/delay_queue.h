@@ -13,6 +13,8 @@ namespace heddle::models {
 /// that arrive in the same cycle come out in the order in which they were pushed. Cycles are below 2^32.
 class DelayQueue {
   public:
+    /// Takes a request that arrives in cycle `arrival`, which it writes into the request. The request stays
+    /// linked until it is popped.
     void push(MemoryRequest& request, Cycle arrival) {
         request.arrival = static_cast<std::uint32_t>(arrival);
         const std::size_t bucket = arrival % kBuckets;
@@ -96,6 +98,7 @@ class DelayQueue {
         return false;
     }
 
+    /// Requests under way; reset() forgets them without giving them back.
     std::size_t size() const { return size_; }
     bool empty() const { return size_ == 0; }
     void reset() { *this = DelayQueue(); }

@@ -10,10 +10,11 @@
 
 namespace heddle::models {
 
+/// The place of a line in a channel.
 struct DramAddress {
-    std::uint32_t pseudo_channel;
-    std::uint32_t bank;  ///< of the pseudo channel: group * banks of a group + bank in the group
-    std::uint32_t row;
+    std::uint32_t pseudo_channel;  ///< index in the channel
+    std::uint32_t bank;            ///< of the pseudo channel: group * banks of a group + bank in the group
+    std::uint32_t row;             ///< of the bank
 };
 
 /// From the least significant bit: line of a chunk, pseudo channel, bank group, column, bank, row. So a chunk

@@ -18,12 +18,14 @@ namespace heddle {
 /// Changes when something below changes.
 inline constexpr unsigned kDramPluginVersion = 1;
 
+/// What the hardware file says of the memory; given to the function that makes the model.
 struct DramModelSettings {
     unsigned channels;        ///< sockets that will be asked for
     double bytes_per_second;  ///< hbm.bandwidth: of all channels together
     unsigned burst_bytes;     ///< hbm.burst_bytes: the smallest transaction
 };
 
+/// A model of DRAM that a shared library offers. Heddle owns it and connects to its sockets.
 class DramModel {
   public:
     virtual ~DramModel() = default;

@@ -34,6 +34,7 @@ void describe(DramTiming& timing, ParameterList& list);
 /// The same in bursts: the time that 32 bytes take on a pseudo channel's bus. A controller that works in
 /// whole bursts rounds every time up.
 struct DramBursts {
+    /// The JEDEC parameters of DramTiming by the same names; tRCD is `rcd`.
     std::uint32_t rcd, rp, cl, cwl, ras, rc, rrd_s, rrd_l, faw, wr, wtr_s, wtr_l, rtw, rtp, ccd_l, rfc,
         rfc_pb;
     double refi;  ///< not rounded: its multiples are

@@ -22,9 +22,9 @@ namespace heddle::models {
 /// the line keeps a copy, which it fetches from the home over a link. Memory lies behind the home. Data that
 /// all SMs read are there once for each partition: half of L2 holds them.
 struct L2Config {
-    std::uint64_t bytes = 50ull << 20;
-    std::uint32_t slices = 80;
-    std::uint32_t ways = 16;
+    std::uint64_t bytes = 50ull << 20;  ///< of all slices together
+    std::uint32_t slices = 80;          ///< of all partitions together
+    std::uint32_t ways = 16;            ///< lines in a set
     /// So many consecutive bytes lie in one slice, and in one row of a bank of the memory behind it.
     std::uint32_t interleave_bytes = 512;
     double bytes_per_cycle = 64;  ///< data of one slice

@@ -51,6 +51,8 @@ struct L2Extension : tlm::tlm_extension<L2Extension> {
     }
 };
 
+/// A model of L2, or of L2 and the network in front of it, that a shared library offers. Heddle owns it and
+/// connects to its sockets.
 class L2Model {
   public:
     virtual ~L2Model() = default;

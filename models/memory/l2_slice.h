@@ -16,20 +16,21 @@
 
 namespace heddle::models {
 
+/// Counts of one slice since reset(). Sectors have 32 bytes; a line has four.
 struct L2SliceStatistics {
-    std::uint64_t requests = 0;  ///< of SMs, lines
-    std::uint64_t answers = 0;   ///< to them, lines
-    std::uint64_t load_sectors = 0, store_sectors = 0, atomic_sectors = 0;
+    std::uint64_t requests = 0;                                             ///< of SMs, lines
+    std::uint64_t answers = 0;                                              ///< to them, lines
+    std::uint64_t load_sectors = 0, store_sectors = 0, atomic_sectors = 0;  ///< that requests of SMs named
     std::uint64_t hit_sectors = 0;     ///< of loads and atomics, found valid here or, by the home, for a copy
     std::uint64_t merged_sectors = 0;  ///< of loads and atomics, already on their way
     std::uint64_t fill_sectors = 0;    ///< read from memory
     std::uint64_t copy_sectors = 0;    ///< read from the home in another partition
     std::uint64_t invalidations = 0;   ///< copies that a store or an atomic made old
-    std::uint64_t write_back_sectors = 0;
-    std::uint64_t dirtied_sectors = 0;  ///< stored to, and not dirty before
-    std::uint64_t stalls = 0;           ///< requests that found no line, MSHR or write-back buffer
-    double busy_cycles = 0;
-    Cycle last_store = 0;  ///< cycle in which the last store or atomic was performed
+    std::uint64_t write_back_sectors = 0;  ///< sent to memory
+    std::uint64_t dirtied_sectors = 0;     ///< stored to, and not dirty before
+    std::uint64_t stalls = 0;              ///< requests that found no line, MSHR or write-back buffer
+    double busy_cycles = 0;                ///< in which the slice's data path was occupied
+    Cycle last_store = 0;                  ///< cycle in which the last store or atomic was performed
 };
 
 /// What stands between the GPCs' ports and memory, whoever models the cache in it.
@@ -37,7 +38,7 @@ class L2Block : public Block, public RequestInterface, public ResponseInterface 
   public:
     sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs and twins
     sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> responses;  ///< to GPCs
-    sc_core::sc_port<RequestInterface> memory_requests;
+    sc_core::sc_port<RequestInterface> memory_requests;      ///< to the memory channel behind it
     sc_core::sc_export<ResponseInterface> memory_responses;  ///< from memory and twins
     /// By partition, the own one among them; nothing with one partition.
     sc_core::sc_port<RequestInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_requests;

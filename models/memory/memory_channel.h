@@ -13,12 +13,14 @@
 
 namespace heddle::models {
 
+/// Counts of one channel since reset().
 struct MemoryChannelStatistics {
     std::uint64_t read_requests = 0, write_requests = 0;  ///< answered, lines
     std::uint64_t read_sectors = 0, write_sectors = 0;    ///< asked for and answered
     std::uint64_t read_bytes = 0, write_bytes = 0;        ///< moved, whole bursts
     std::uint64_t reads = 0, row_hits = 0;                ///< row_hits: reads that found their row open
-    std::uint64_t activations = 0, refreshes = 0, turnarounds = 0;
+    std::uint64_t activations = 0, refreshes = 0, turnarounds = 0;  ///< commands of all its banks; changes of
+                                                                    ///< the bus between reads and writes
     double busy_cycles = 0;  ///< of the data buses, mean over the pseudo channels
 };
 

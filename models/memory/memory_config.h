@@ -49,10 +49,10 @@ struct MemoryConfig {
     std::uint32_t write_high = 40;   ///< queued writes at which the bus turns to writing though reads wait
     std::uint32_t batch = 64;        ///< requests that are served before the bus turns while others wait
     double starvation = 2e-6;        ///< a request that has waited so long is next
-    RowPolicy row_policy = RowPolicy::adaptive;
-    double row_timeout = 100e-9;  ///< of the adaptive row policy
-    RefreshPolicy refresh = RefreshPolicy::all_bank;
-    DramTiming timing;
+    RowPolicy row_policy = RowPolicy::adaptive;       ///< when a row is closed that no request wants
+    double row_timeout = 100e-9;                      ///< of the adaptive row policy
+    RefreshPolicy refresh = RefreshPolicy::all_bank;  ///< all banks at once, or one after another
+    DramTiming timing;                                ///< least times between commands, in seconds
 
     /// Shared library with a DRAM model that takes the place of this one (dram_plugin.h); empty: none. Of the
     /// above, channels, bandwidth and burst_bytes still count.
@@ -60,7 +60,9 @@ struct MemoryConfig {
     /// The same from a linked target.
     std::function<std::shared_ptr<DramModel>(const char* name, const DramModelSettings& settings)> make_model;
 
+    /// Banks of one pseudo channel.
     std::uint32_t banks_in_all() const { return bank_groups * banks; }
+    /// Bursts per second that the data bus of one pseudo channel carries at most.
     double bursts_per_second() const { return bandwidth / channels / pseudo_channels / kBurstBytes; }
 };
 void describe(MemoryConfig& config, ParameterList& list);

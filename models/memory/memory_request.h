@@ -41,6 +41,7 @@ inline unsigned line_count(LinesMask mask) {
     return static_cast<unsigned>(std::popcount(touched_lines(mask)));
 }
 
+/// What a request does to its line.
 enum class RequestKind : std::uint8_t {
     load,
     store,
@@ -76,10 +77,10 @@ struct MemoryRequest {
         0;  ///< on the way to L2: PartitionedHash::key() of the first line; else the sender's own
     std::uint32_t arrival =
         0;  ///< cycle, in a DelayQueue; between a GPC and L2: its place there that others may join
-    std::uint32_t tag = 0;     ///< the issuer's own
-    std::uint16_t issuer = 0;  ///< SM, or L2 slice on the way to memory or another partition
-    LinesMask sectors = 0;     ///< of the first line there is one
-    RequestKind kind = RequestKind::load;
+    std::uint32_t tag = 0;                  ///< the issuer's own
+    std::uint16_t issuer = 0;               ///< SM, or L2 slice on the way to memory or another partition
+    LinesMask sectors = 0;                  ///< of the first line there is one
+    RequestKind kind = RequestKind::load;   ///< load, store or atomic
     std::uint8_t atomic_conflicts : 6 = 0;  ///< atomics: operations on the most contended word, at most 32
     std::uint8_t done_lines : 2 = 0;        ///< in L2: served, while the next finds no room
     std::uint8_t port = 0;                  ///< of the crossbar: the issuer's GPC
@@ -87,7 +88,8 @@ struct MemoryRequest {
     bool wants_data : 1 = false;  ///< loads, and atomics whose old value is used
     bool from_slice : 1 = false;  ///< asked by an L2 slice of another partition, for its copy
     bool crosses : 1 = false;     ///< stores, atomics: the line's home is not the issuer's partition
-    EvictionPolicy policy : 3 = EvictionPolicy::none;
+    EvictionPolicy policy : 3 = EvictionPolicy::none;  ///< priority of its lines when the cache must evict
+                                                       ///< one
 };
 static_assert(sizeof(MemoryRequest) == 32);
 

@@ -27,25 +27,33 @@ inline constexpr Slot kNoSlot = ~Slot{0};
 inline constexpr std::uint32_t kMaximumBanks = 64;  ///< of a pseudo channel
 inline constexpr unsigned kBusWindow = 128;         ///< slots from now within which data may be promised
 
+/// Counts since the channel's reset().
 struct PseudoChannelStatistics {
-    std::uint64_t bursts = 0, activations = 0, refreshes = 0, turnarounds = 0;
+    std::uint64_t bursts = 0, activations = 0, refreshes = 0,
+                  turnarounds = 0;  ///< served; rows opened; refresh
+                                    ///< commands; changes of the bus
+                                    ///< between reads and writes
 };
 
+/// Time goes in slots, each as long as one burst on the data bus. The caller passes requests and asks when
+/// there is something to decide; the class has no process of its own.
 class PseudoChannel {
   public:
     /// `phase`: part of tREFI, 0..1, at which the first refresh is due.
     PseudoChannel(const MemoryConfig& config, const DramBursts& timing, double phase);
 
+    /// A request, with the place of its data.
     struct Arrival {
-        MemoryRequest* request;
+        MemoryRequest* request;           ///< stays with the caller until it is served
         std::uint32_t row, bank, bursts;  ///< 1 to 16 bursts
-        bool write;
-        std::uint32_t lines = 1;  ///< of a request; the queues' sizes count lines
+        bool write;                       ///< stores and write-backs
+        std::uint32_t lines = 1;          ///< of a request; the queues' sizes count lines
     };
+    /// What serve() has taken.
     struct Served {
-        MemoryRequest* request;
-        Slot end;      ///< the slot after its last data
-        bool row_hit;  ///< no row was opened for it
+        MemoryRequest* request;  ///< nullptr: more pieces follow
+        Slot end;                ///< the slot after its last data
+        bool row_hit;            ///< no row was opened for it
         /// Of the piece that was taken: for those who watch. Its bursts are burst_distance() slots apart.
         std::uint32_t bank, row, bursts;
     };
@@ -58,6 +66,7 @@ class PseudoChannel {
     /// The slot from which serve() may take another, if nothing arrives before; kNoSlot: none is queued.
     Slot next_decision() const;
 
+    /// Slots between two bursts of one bank group (tCCD_L).
     std::uint32_t burst_distance() const { return t_.ccd_l; }
     /// Requests among which the scheduler chooses, in lines.
     std::uint32_t queued(bool write) const { return queues_[write ? 1 : 0].count; }

@@ -19,8 +19,9 @@ namespace heddle::models {
 /// before them; then normal ones; then those of EvictionPolicy::last. Each by the time of its last use.
 class EvictionOrder {
   public:
-    static constexpr unsigned kMostWays = 16;
+    static constexpr unsigned kMostWays = 16;  ///< four bits name a way
 
+    /// Ways 0 to `ways` - 1 in ascending order, all among those that are to go first.
     void reset(unsigned ways) {
         order_ = ways == kMostWays ? kAscending : kAscending & ((1ull << 4 * ways) - 1);
         first_ = static_cast<std::uint8_t>(ways);
@@ -31,6 +32,7 @@ class EvictionOrder {
     unsigned last() const { return last_; }
     bool is_last(unsigned way, unsigned ways) const { return last_ != 0 && place_of(way) >= ways - last_; }
 
+    /// Marks a way as used and as one of those that are replaced first, or last, whatever is used later.
     void use_first(unsigned way, unsigned ways) {
         leave(way, ways);
         insert(way, first_++);
@@ -44,6 +46,7 @@ class EvictionOrder {
         leave(way, ways);
         insert(way, ways - 1 - last_);
     }
+    /// See use_first().
     void use_last(unsigned way, unsigned ways) {
         leave(way, ways);
         insert(way, ways - 1);
@@ -86,12 +89,13 @@ class SectoredCache {
     static constexpr unsigned kMostWays = EvictionOrder::kMostWays;
     static constexpr unsigned kMostSlots = 2048;
 
+    /// State of the four sectors of a line, one bit each.
     struct Sectors {
-        std::uint16_t valid : 4 = 0;
-        std::uint16_t dirty : 4 = 0;
-        std::uint16_t pending : 4 = 0;  ///< on their way here
-        std::uint16_t copied : 1 = 0;   ///< L2: other partitions may have copies
-        std::uint16_t slot_high : 3 = 0;
+        std::uint16_t valid : 4 = 0;      ///< filled
+        std::uint16_t dirty : 4 = 0;      ///< stored to, and not yet written back
+        std::uint16_t pending : 4 = 0;    ///< on their way here
+        std::uint16_t copied : 1 = 0;     ///< L2: other partitions may have copies
+        std::uint16_t slot_high : 3 = 0;  ///< upper bits of the slot's number
     };
     static_assert(sizeof(Sectors) == 2);
 

@@ -24,7 +24,7 @@ namespace heddle::models {
 /// model asks of memory later than that waits for the next request.
 class TlmL2Slice : public L2Block {
   public:
-    TlmRequester requester;
+    TlmRequester requester;                                     ///< sends the requests of SMs to the model
     tlm_utils::simple_target_socket<TlmL2Slice> memory_socket;  ///< from the model
 
     /// Answers reach the GPCs `crossbar_latency` after they leave. `model` must outlive it.

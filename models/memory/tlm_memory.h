@@ -10,8 +10,10 @@ namespace heddle::models {
 /// Turns requests into transactions, one for each line, and back.
 class TlmMemoryChannel : public MemoryBlock {
   public:
-    TlmRequester requester;
-    tlm_utils::simple_initiator_socket<TlmRequester>& socket = requester.socket;
+    TlmRequester requester;  ///< sends the requests to the model
+    tlm_utils::simple_initiator_socket<TlmRequester>& socket =
+        requester.socket;  ///< to be bound to the model's
+                           ///< socket of this channel
 
     /// `blocking`: as DramModel::blocking().
     TlmMemoryChannel(const sc_core::sc_module_name& name, ClockDomain& clock, const MemoryConfig& config,

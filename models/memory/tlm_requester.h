@@ -22,7 +22,7 @@ namespace heddle::models {
 class TlmRequester : public sc_core::sc_module {
   public:
     SC_HAS_PROCESS(TlmRequester);
-    tlm_utils::simple_initiator_socket<TlmRequester> socket;
+    tlm_utils::simple_initiator_socket<TlmRequester> socket;  ///< bound to the model's target socket
 
     /// `blocking`: b_transport() with the whole time as its delay; else the phases of the base protocol.
     /// `model` and `parameter`: for messages, "memory model" and "hbm.model".

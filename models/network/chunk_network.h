@@ -15,6 +15,7 @@
 
 namespace heddle::models::network {
 
+/// How fine the chunk level is, and how much may queue at a link.
 struct ChunkSettings {
     double chunk = 16384;      ///< bytes
     std::uint32_t window = 4;  ///< chunks

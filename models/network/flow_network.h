@@ -9,6 +9,8 @@
 
 namespace heddle::models::network {
 
+/// A fluid model of bandwidth: it has neither queues nor packets, so the cost of a message does not depend on
+/// its size.
 class FlowNetwork : public Transport {
   public:
     explicit FlowNetwork(const std::vector<Link>& links);

@@ -28,34 +28,44 @@ enum class Routing : std::uint8_t {
 /// Bandwidths are raw ones of one direction; what is carried of them is `efficiency`. Latencies are from the
 /// first bit in to the first bit out.
 struct NetworkConfig {
-    Fabric fabric = Fabric::crossbar;
-    double device_bandwidth = 100e9, device_efficiency = 1, device_latency = 0;
-    bool switch_reduction = false;
-    double switch_reduction_bandwidth = 100e9;
+    Fabric fabric = Fabric::crossbar;  ///< what joins the devices of a node
+    double device_bandwidth = 100e9, device_efficiency = 1,
+           device_latency = 0;                  ///< bytes per second, part of it
+                                                ///< that data get, seconds
+    bool switch_reduction = false;              ///< the switch of a node can add what devices send
+    double switch_reduction_bandwidth = 100e9;  ///< bytes per second of a device's data
 
-    double pcie_bandwidth = 32e9, pcie_efficiency = 1, pcie_latency = 0;
-    std::uint32_t pcie_devices = 2;  ///< that share a switch
-    double pcie_uplink = 32e9;       ///< of a switch to the host, shared
+    double pcie_bandwidth = 32e9, pcie_efficiency = 1, pcie_latency = 0;  ///< of a device's link: bytes per
+                                                                          ///< second, part of it that data
+                                                                          ///< get, seconds
+    std::uint32_t pcie_devices = 2;                                       ///< that share a switch
+    double pcie_uplink = 32e9;                                            ///< of a switch to the host, shared
 
-    std::uint32_t torus_x = 1, torus_y = 1, torus_z = 1;
-    bool torus_wrap = true;
-    double torus_bandwidth = 45e9, torus_efficiency = 1, torus_latency = 0;
+    std::uint32_t torus_x = 1, torus_y = 1, torus_z = 1;  ///< devices along each dimension
+    bool torus_wrap = true;                               ///< the ends of each dimension are joined
+    double torus_bandwidth = 45e9, torus_efficiency = 1,
+           torus_latency = 0;  ///< of a link between neighbours:
+                               ///< bytes per second, part of it
+                               ///< that data get, seconds
 
     std::uint32_t nics = 1;  ///< of a node
-    double nic_bandwidth = 25e9, nic_efficiency = 1, nic_latency = 0, nic_message = 0;
+    double nic_bandwidth = 25e9, nic_efficiency = 1, nic_latency = 0,
+           nic_message = 0;  ///< of one card: bytes per second,
+                             ///< part of it that data get,
+                             ///< seconds, seconds per message
 
-    Between between = Between::none;
-    Routing routing = Routing::adaptive;
-    bool rails = false;                ///< NIC i of all nodes of a group share a leaf switch of their own
-    double hop_latency = 0;            ///< of a switch between nodes
-    std::uint32_t leaf_nodes = 16;     ///< nodes below a leaf switch
-    double oversubscription = 1;       ///< of leaf switches: capacity down divided by capacity up
-    std::uint32_t pod_leaves = 16;     ///< groups of leaf_nodes nodes below one layer of spines
-    double core_oversubscription = 1;  ///< of spines: capacity down divided by capacity up
+    Between between = Between::none;      ///< what joins the nodes
+    Routing routing = Routing::adaptive;  ///< how equal ways are chosen
+    bool rails = false;                   ///< NIC i of all nodes of a group share a leaf switch of their own
+    double hop_latency = 0;               ///< of a switch between nodes
+    std::uint32_t leaf_nodes = 16;        ///< nodes below a leaf switch
+    double oversubscription = 1;          ///< of leaf switches: capacity down divided by capacity up
+    std::uint32_t pod_leaves = 16;        ///< groups of leaf_nodes nodes below one layer of spines
+    double core_oversubscription = 1;     ///< of spines: capacity down divided by capacity up
 
-    std::uint32_t router_nodes = 4, group_routers = 8;
-    double local_bandwidth = 25e9;    ///< between two routers of a group
-    double global_bandwidth = 100e9;  ///< between two groups
+    std::uint32_t router_nodes = 4, group_routers = 8;  ///< dragonfly: nodes of a router, routers of a group
+    double local_bandwidth = 25e9;                      ///< between two routers of a group
+    double global_bandwidth = 100e9;                    ///< between two groups
 };
 
 /// Lists every field with its path, unit, range and meaning.

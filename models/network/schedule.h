@@ -18,6 +18,7 @@ namespace heddle::models::network {
 inline constexpr std::uint32_t kNone = ~std::uint32_t{0};
 inline constexpr std::size_t kFan = 3;
 
+/// A way between two workers that carries the slices of operations in order.
 struct Connection {
     std::uint32_t from = 0, to = 0;  ///< workers
     std::vector<LinkId>
@@ -26,6 +27,8 @@ struct Connection {
     double message_bytes = 0;   ///< what a slice costs its links besides its bytes
 };
 
+/// One step of a worker: it receives from at most kFan connections, reduces or copies, and sends to at most
+/// kFan.
 struct Operation {
     std::uint64_t bytes = 0;  ///< payload; of all channels that the worker stands for
     std::array<std::uint32_t, kFan> receive{kNone, kNone, kNone}, send{kNone, kNone, kNone};  ///< connections
@@ -41,18 +44,20 @@ struct Operation {
     bool to_all = false;    ///< stored in the outputs of all ranks
 };
 
+/// What performs operations one after another: a rank may have several, one for each channel and role.
 struct Worker {
-    std::uint32_t rank = 0;
-    std::vector<Operation> operations;
+    std::uint32_t rank = 0;             ///< whose vectors it works on
+    std::vector<Operation> operations;  ///< in order
 };
 
+/// A whole collective.
 struct Schedule {
-    std::vector<Worker> workers;
-    std::vector<Connection> connections;
-    std::uint32_t slots = 8;        ///< slices that may wait at a receiver
-    std::uint32_t slices = 1;       ///< of an operation
-    std::uint64_t slice_bytes = 1;  ///< at least
-    double wire = 1;                ///< payload divided by what travels
+    std::vector<Worker> workers;          ///< Connection::from and to are indices into it
+    std::vector<Connection> connections;  ///< Operation::receive and send are indices into it
+    std::uint32_t slots = 8;              ///< slices that may wait at a receiver
+    std::uint32_t slices = 1;             ///< of an operation
+    std::uint64_t slice_bytes = 1;        ///< at least
+    double wire = 1;                      ///< payload divided by what travels
     double send_rate = 1e15, receive_rate = 1e15,
            reduce_rate = 1e15;  ///< of a worker, payload bytes per second
 };

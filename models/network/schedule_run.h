@@ -10,6 +10,7 @@
 
 namespace heddle::models::network {
 
+/// One run of a schedule; schedule and transport must outlive it. Cycles are picoseconds.
 class ScheduleRun {
   public:
     ScheduleRun(const Schedule& schedule, Transport& transport);
@@ -23,6 +24,7 @@ class ScheduleRun {
     /// The transport has sent the last byte of what it was given with this token.
     void sent(std::uint32_t token, Cycle now);
 
+    /// Whether every worker has performed its last operation.
     bool finished() const { return busy_workers_ == 0; }
     /// Of the last worker, and of each.
     Cycle end() const { return end_; }
@@ -70,9 +72,9 @@ class ScheduleRun {
 
 /// How a run went.
 struct RunOutcome {
-    double seconds = 0;
+    double seconds = 0;           ///< from begin() to the end of the last worker
     std::vector<double> carried;  ///< bytes by link, headers included
-    std::uint64_t events = 0;
+    std::uint64_t events = 0;     ///< that were carried out, for benchmarks
 };
 
 /// At flow level. Throws heddle::Error when workers wait for one another for ever: the schedule is wrong.

@@ -10,7 +10,9 @@
 
 namespace heddle::models::network {
 
+/// Position in Topology::links().
 using LinkId = std::uint32_t;
+/// Devices come first, node by node, then servers.
 using EndpointId = std::uint32_t;
 
 /// Kinds of links, all of one direction.
@@ -33,19 +35,22 @@ enum class LinkKind : std::uint8_t {
 };
 inline constexpr std::size_t kLinkKinds = 15;
 
+/// One direction of a physical link.
 struct Link {
-    LinkKind kind = LinkKind::device_out;
-    double bandwidth = 0;  ///< bytes of data per second
-    double latency = 0;    ///< seconds
-    double message = 0;    ///< seconds for which a message occupies it besides its bytes
+    LinkKind kind = LinkKind::device_out;  ///< where in the cluster it lies
+    double bandwidth = 0;                  ///< bytes of data per second
+    double latency = 0;                    ///< seconds
+    double message = 0;                    ///< seconds for which a message occupies it besides its bytes
 };
 
+/// The way of a message.
 struct Route {
-    std::vector<LinkId> links;
-    double latency = 0;  ///< of all of them
-    bool crosses_network = false;
+    std::vector<LinkId> links;     ///< in the order in which they are passed
+    double latency = 0;            ///< of all of them
+    bool crosses_network = false;  ///< whether it leaves the node
 };
 
+/// All links of a cluster, and the route between any two endpoints; it does not change after construction.
 class Topology {
   public:
     Topology(const NetworkConfig& config, std::uint32_t nodes, std::uint32_t devices_per_node,
@@ -55,9 +60,11 @@ class Topology {
     /// hashed routing, over equal ways.
     Route route(EndpointId from, EndpointId to, std::uint32_t lane = 0) const;
 
+    /// The node of an endpoint. A server counts as a node of its own, behind the others.
     std::uint32_t node_of(EndpointId endpoint) const {
         return endpoint < devices_ ? endpoint / devices_per_node_ : nodes_ + (endpoint - devices_);
     }
+    /// Sizes of the cluster, as given to the constructor.
     std::uint32_t device_count() const { return devices_; }
     std::uint32_t endpoint_count() const { return devices_ + servers_; }
     std::uint32_t devices_per_node() const { return devices_per_node_; }

@@ -12,10 +12,12 @@ namespace heddle::models::network {
 
 inline constexpr double kPicosecond = 1e-12;
 
+/// The nearest whole number of picoseconds, which are the cycles of this folder.
 inline Cycle picoseconds(double seconds) {
     return static_cast<Cycle>(std::round(seconds / kPicosecond));
 }
 
+/// Takes messages and tells when their last byte has been sent. The caller advances it from event to event.
 class Transport {
   public:
     virtual ~Transport() = default;

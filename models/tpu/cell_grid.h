@@ -22,6 +22,7 @@ using Word = std::uint32_t;
 /// sum + a b as a matrix unit computes it.
 Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b);
 
+/// The direction in which partial or finished sums leave the array.
 enum class SumsGo : std::uint8_t { south, north };
 
 /// `Element` has the ports clock, activation_in and _out, weight_in and _out, sum_in and _out, and fault():

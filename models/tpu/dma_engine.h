@@ -13,20 +13,23 @@
 
 namespace heddle::models {
 
+/// Counts of one engine since reset().
 struct DmaStatistics {
-    std::uint64_t loads = 0, stores = 0;
+    std::uint64_t loads = 0, stores = 0;               ///< instructions
     std::uint64_t bytes_loaded = 0, bytes_stored = 0;  ///< asked for; the bus moves whole pieces
     std::uint64_t host_bytes = 0;                      ///< of these, to and from the host
     UnitTimes load_times{}, store_times{};             ///< working: at least one transfer is under way
-    Cycle last_cycle = 0;
+    Cycle last_cycle = 0;                              ///< in which anything happened
 };
 
+/// Carries out the DMA instructions of a core: it claims VMEM ports, sends requests to HBM queues and signals
+/// sync flags when all bytes have been moved.
 class DmaEngine : public Block, public InstructionSink, public HbmClient {
   public:
-    sc_core::sc_port<SyncFlagInterface> flags;
-    sc_core::sc_port<OnChipMemoryInterface> memory;
+    sc_core::sc_port<SyncFlagInterface> flags;         ///< of the core
+    sc_core::sc_port<OnChipMemoryInterface> memory;    ///< VMEM
     sc_core::sc_port<HbmInterface> hbm, common, host;  ///< common: CMEM
-    sc_core::sc_export<InstructionSink> instructions;
+    sc_core::sc_export<InstructionSink> instructions;  ///< from the sequencer
 
     /// How long the engine itself takes for rows by index: rows, bytes of each, passes over them.
     using RowCycles = std::function<std::uint64_t(std::uint64_t, std::uint64_t, unsigned)>;

@@ -12,10 +12,11 @@ namespace heddle::models {
 
 /// An instruction on its way through a core.
 struct IssuedInstruction {
-    const tpu::Instruction* instruction = nullptr;
-    tpu::LoopCounters counters{};
-    std::uint64_t sequence = 0;  ///< position in the core's program order
+    const tpu::Instruction* instruction = nullptr;  ///< belongs to the program, which outlives the run
+    tpu::LoopCounters counters{};                   ///< of the loops around it when it was issued
+    std::uint64_t sequence = 0;                     ///< position in the core's program order
 
+    /// The operation as its type; throws std::bad_variant_access when it is another one.
     template <class Operation>
     const Operation& as() const {
         return std::get<Operation>(instruction->operation);
@@ -36,6 +37,7 @@ class InstructionQueue {
   public:
     explicit InstructionQueue(std::size_t depth) : depth_(depth) {}
 
+    /// Whether push() may be called in cycle `now`. Room that was made in this cycle does not count.
     bool has_room(Cycle now) const { return entries_.size() + (freed_in_ == now ? freed_ : 0) < depth_; }
     /// Wakes `block` when room has been made.
     void tell_of_room(Block& block, Cycle now) {
@@ -52,6 +54,7 @@ class InstructionQueue {
         signal_ = signal;
     }
 
+    /// Whether nothing is queued, what was pushed in this cycle included.
     bool empty() const { return entries_.empty(); }
     /// What waits in front, seen or not; nullptr when empty.
     const tpu::Instruction* first() const {

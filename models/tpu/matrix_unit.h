@@ -24,21 +24,24 @@
 
 namespace heddle::models {
 
+/// Counts of one unit since reset().
 struct MatrixUnitStatistics {
-    std::uint64_t pushes = 0, matmuls = 0, pops = 0;
-    std::uint64_t rows_streamed = 0;  ///< cycles in which an activation row enters
-    std::uint64_t macs = 0;           ///< useful ones: rows x depth x columns
-    double useful_cycles = 0;         ///< streamed cycles, each weighted by the share of cells that had work
-    UnitTimes times{};                ///< of the matmul stream
-    Cycle last_array_cycle = 0;       ///< in which the last processing element worked
-    Cycle last_cycle = 0;             ///< in which anything happened
+    std::uint64_t pushes = 0, matmuls = 0, pops = 0;  ///< instructions
+    std::uint64_t rows_streamed = 0;                  ///< cycles in which an activation row enters
+    std::uint64_t macs = 0;                           ///< useful ones: rows x depth x columns
+    double useful_cycles = 0;    ///< streamed cycles, each weighted by the share of cells that had work
+    UnitTimes times{};           ///< of the matmul stream
+    Cycle last_array_cycle = 0;  ///< in which the last processing element worked
+    Cycle last_cycle = 0;        ///< in which anything happened
 };
 
+/// Its three streams (weight pushes, matmuls, result pops) each have a queue and overlap; the systolic
+/// array's cycles are computed per tile, not per cell.
 class MatrixUnit : public Block, public InstructionSink {
   public:
-    sc_core::sc_port<SyncFlagInterface> flags;
-    sc_core::sc_port<OnChipMemoryInterface> memory;
-    sc_core::sc_export<InstructionSink> instructions;
+    sc_core::sc_port<SyncFlagInterface> flags;         ///< of the core
+    sc_core::sc_port<OnChipMemoryInterface> memory;    ///< VMEM
+    sc_core::sc_export<InstructionSink> instructions;  ///< from the sequencer
 
     MatrixUnit(const sc_core::sc_module_name& name, ClockDomain& clock, const MatrixUnitConfig& config,
                unsigned queue_depth);

@@ -12,12 +12,15 @@ namespace heddle::models {
 
 /// Bytes per cycle that a stream reads and writes.
 struct OnChipRate {
-    std::uint64_t read = 0, write = 0;
+    std::uint64_t read = 0, write = 0;  ///< bytes per cycle
 };
 
+/// How units claim a share of VMEM's ports for the duration of a stream.
 class OnChipMemoryInterface : public virtual sc_core::sc_interface {
   public:
+    /// Whether the ports have this rate left in cycle `now`.
     virtual bool has_room(OnChipRate rate, Cycle now) const = 0;
+    /// Takes the rate from cycle `now` until release(). Only when has_room().
     virtual void claim(OnChipRate rate, Cycle now) = 0;
     /// The stream used its rate up to and including cycle `now`; others may claim it from the next cycle on.
     virtual void release(OnChipRate rate, Cycle now) = 0;
@@ -25,9 +28,11 @@ class OnChipMemoryInterface : public virtual sc_core::sc_interface {
     virtual void tell_of_room(Block& block, Cycle now) = 0;
 };
 
+/// Keeps account of claimed rates; it holds no values.
 class OnChipMemory : public sc_core::sc_module, public OnChipMemoryInterface {
   public:
     OnChipMemory(const sc_core::sc_module_name& name, OnChipRate capacity);
+    /// No rate is claimed and nobody waits.
     void reset();
 
     /// A stream that wants more than there is altogether is let in alone.

@@ -21,15 +21,15 @@ namespace heddle::models::cells {
 
 /// One of a pair of operands on its way through the array.
 struct Operand {
-    bool valid = false;
+    bool valid = false;                ///< false: a bubble
     bool first = false, last = false;  ///< of a fold
-    Word value = 0;
+    Word value = 0;                    ///< bf16 or integer, see Arithmetic
     bool operator==(const Operand&) const = default;
 };
 /// A finished sum on its way north.
 struct Sum {
-    bool valid = false;
-    Word value = 0;
+    bool valid = false;  ///< false: a bubble
+    Word value = 0;      ///< as fp32 or int32 bits
     bool operator==(const Sum&) const = default;
 };
 std::ostream& operator<<(std::ostream& stream, const Operand& value);
@@ -37,16 +37,19 @@ std::ostream& operator<<(std::ostream& stream, const Sum& value);
 inline void sc_trace(sc_core::sc_trace_file*, const Operand&, const std::string&) {}
 inline void sc_trace(sc_core::sc_trace_file*, const Sum&, const std::string&) {}
 
+/// A cell that multiplies the pair it receives and keeps the sum, until the last pair of a fold sends it
+/// north.
 class AccumulatingElement : public sc_core::sc_module {
   public:
-    sc_core::sc_in<bool> clock;
-    sc_core::sc_in<Operand> activation_in, weight_in;
-    sc_core::sc_out<Operand> activation_out, weight_out;
-    sc_core::sc_in<Sum> sum_in;
-    sc_core::sc_out<Sum> sum_out;
+    sc_core::sc_in<bool> clock;                           ///< rising edges
+    sc_core::sc_in<Operand> activation_in, weight_in;     ///< from west and north
+    sc_core::sc_out<Operand> activation_out, weight_out;  ///< to east and south, one cycle later
+    sc_core::sc_in<Sum> sum_in;                           ///< from south
+    sc_core::sc_out<Sum> sum_out;                         ///< to north
 
     SC_HAS_PROCESS(AccumulatingElement);
     AccumulatingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic);
+    /// What the cell was given out of step; empty when nothing was.
     const std::string& fault() const { return fault_; }
     /// In the present cycle, as seen after its clock edge.
     bool worked() const { return worked_; }
@@ -62,18 +65,20 @@ class AccumulatingElement : public sc_core::sc_module {
 
 /// A fold: rows x columns results over `depth` products each.
 struct Fold {
-    std::uint64_t visible = 0;  ///< first cycle in which it may begin
-    unsigned rows = 0, columns = 0, depth = 0;
-    std::vector<Word> activations;  ///< [rows][depth]
-    std::vector<Word> weights;      ///< [depth][columns]
+    std::uint64_t visible = 0;                  ///< first cycle in which it may begin
+    unsigned rows = 0, columns = 0, depth = 0;  ///< of the fold's product
+    std::vector<Word> activations;              ///< [rows][depth]
+    std::vector<Word> weights;                  ///< [depth][columns]
 };
 
+/// What came of a fold.
 struct FoldOutcome {
-    std::uint64_t begin = 0;
+    std::uint64_t begin = 0;        ///< first cycle in which an operand enters
     std::uint64_t last_result = 0;  ///< the cycle in which the last of its results has left the array
     std::vector<Word> results;      ///< [rows][columns]
 };
 
+/// The whole array with the registers that delay operands at its edges.
 class OutputStationaryCells : public CellGrid<AccumulatingElement, Operand, Operand, Sum> {
   public:
     SC_HAS_PROCESS(OutputStationaryCells);

@@ -11,6 +11,7 @@
 
 namespace heddle::models {
 
+/// What units ask of the flags of their core.
 class SyncFlagInterface : public virtual sc_core::sc_interface {
   public:
     /// Whether all flags that the instruction waits for hold enough in cycle `now`.
@@ -25,6 +26,7 @@ class SyncFlagInterface : public virtual sc_core::sc_interface {
     virtual void signal(const tpu::Instruction& instruction, Cycle now) = 0;
 };
 
+/// Counters of one core. A signal to another core arrives `remote_cycles` later.
 class SyncFlags : public sc_core::sc_module, public SyncFlagInterface {
   public:
     SyncFlags(const sc_core::sc_module_name& name, unsigned count, unsigned remote_cycles);
@@ -40,6 +42,7 @@ class SyncFlags : public sc_core::sc_module, public SyncFlagInterface {
     void tell_of_signals(const tpu::Instruction& instruction, Block& block, Cycle now) override;
     void signal(const tpu::Instruction& instruction, Cycle now) override;
 
+    /// The flag's count as seen in cycle `now`.
     std::uint64_t value(unsigned flag, Cycle now) const;
 
   private:

@@ -25,31 +25,33 @@ namespace heddle::models::cells {
 /// Which part of the present weight a cell multiplies by.
 enum class WeightSlice : std::uint8_t { whole, low, high };
 
+/// One activation on its way east.
 struct Activation {
-    bool valid = false;
-    bool swap = false;
-    WeightSlice slice = WeightSlice::whole;
-    Word value = 0;
+    bool valid = false;                      ///< false: a bubble
+    bool swap = false;                       ///< the shadow weights become the present ones
+    WeightSlice slice = WeightSlice::whole;  ///< see WeightSlice
+    Word value = 0;                          ///< see Arithmetic
     bool operator==(const Activation&) const = default;
 };
 /// Weights of different rows travel side by side where the array takes several rows in a cycle.
 inline constexpr unsigned kWeightLanes = 4;
 struct Weight {
+    /// One of the weights that travel side by side.
     struct Lane {
-        bool valid = false;
-        unsigned hops = 0;
-        Word value = 0;
+        bool valid = false;  ///< false: no weight
+        unsigned hops = 0;   ///< rows that it still has to go
+        Word value = 0;      ///< see Arithmetic
         bool operator==(const Lane&) const = default;
     };
-    std::array<Lane, kWeightLanes> lanes{};
+    std::array<Lane, kWeightLanes> lanes{};  ///< by position among the rows that enter together
     bool operator==(const Weight&) const = default;
 };
 struct PartialSum {
-    bool valid = false;
-    unsigned result_row = 0;
-    bool accumulate = false;
-    unsigned shift = 0;  ///< of the result columns' adders: what the slices are worth
-    Word value = 0;
+    bool valid = false;       ///< false: a bubble
+    unsigned result_row = 0;  ///< of the result column where it ends
+    bool accumulate = false;  ///< added to what the result column holds, else it replaces that
+    unsigned shift = 0;       ///< of the result columns' adders: what the slices are worth
+    Word value = 0;           ///< as fp32 or int32 bits
     bool operator==(const PartialSum&) const = default;
 };
 std::ostream& operator<<(std::ostream& stream, const Activation& value);
@@ -63,7 +65,8 @@ inline void sc_trace(sc_core::sc_trace_file*, const PartialSum&, const std::stri
 /// One multiply-accumulate cell.
 class ProcessingElement : public sc_core::sc_module {
   public:
-    sc_core::sc_in<bool> clock;
+    sc_core::sc_in<bool> clock;  ///< rising edges
+    /// Ports to the neighbours: activations go east, weights and sums go south, each one cell per cycle.
     sc_core::sc_in<Activation> activation_in;
     sc_core::sc_out<Activation> activation_out;
     sc_core::sc_in<Weight> weight_in;
@@ -73,7 +76,9 @@ class ProcessingElement : public sc_core::sc_module {
 
     SC_HAS_PROCESS(ProcessingElement);
     ProcessingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic, bool shadow_weights);
+    /// No weight and no fault.
     void reset();
+    /// What the cell was given out of step; empty when nothing was.
     const std::string& fault() const { return fault_; }
 
   private:
@@ -89,11 +94,12 @@ class ProcessingElement : public sc_core::sc_module {
 /// The result column below an array column.
 class ResultColumn : public sc_core::sc_module {
   public:
-    sc_core::sc_in<bool> clock;
-    sc_core::sc_in<PartialSum> sum_in;
+    sc_core::sc_in<bool> clock;         ///< rising edges
+    sc_core::sc_in<PartialSum> sum_in;  ///< from the lowest cell of the array column
 
     SC_HAS_PROCESS(ResultColumn);
     ResultColumn(const sc_core::sc_module_name& name, Arithmetic arithmetic, unsigned rows);
+    /// All results are zero and no sums have been received.
     void reset();
     /// As they stand in this cycle.
     Word value(unsigned row) const { return values_[row].read(); }
@@ -109,6 +115,7 @@ class ResultColumn : public sc_core::sc_module {
 
 /// What the array is told to do, in program order. Values are row-major.
 struct Command {
+    /// What the array does: take weights, stream activations, give results.
     enum class Kind : std::uint8_t { push, matmul, pop } kind = Kind::push;
     std::uint64_t visible = 0;  ///< first cycle in which the array may see it
     unsigned rows = 0;          ///< push: contraction length; matmul: streamed rows; pop: result rows
@@ -128,6 +135,7 @@ struct Outcome {
     std::vector<Word> results;         ///< pop
 };
 
+/// The whole array with its result columns and the registers that delay operands at its edges.
 class SystolicArrayCells : public CellGrid<ProcessingElement, Activation, Weight, PartialSum> {
   public:
     SC_HAS_PROCESS(SystolicArrayCells);

@@ -19,14 +19,17 @@
 
 namespace heddle::models {
 
+/// A block of rows x columns results over `depth` products each.
 struct OutputStationaryFold {
-    std::uint32_t rows = 0, columns = 0, depth = 0;
-    Cycle visible = 0;
+    std::uint32_t rows = 0, columns = 0, depth = 0;  ///< of the fold's product
+    Cycle visible = 0;                               ///< first cycle in which it may begin
 };
+/// When each fold ran.
 struct OutputStationaryTimes {
     std::vector<Cycle> begin, last_result;  ///< per fold
     Cycle last_array_cycle = 0;             ///< in which the last processing element worked
 };
+/// Runs the folds in order on one array, in closed form by the rules above; no SystemC is involved.
 OutputStationaryTimes time_output_stationary(const MatrixUnitConfig& config,
                                              const std::vector<OutputStationaryFold>& folds);
 

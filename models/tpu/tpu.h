@@ -18,19 +18,22 @@ namespace heddle::models {
 /// A way to a neighbouring chip: `bytes` handed over in a cycle arrive after the link's latency.
 class ChipLink : public virtual sc_core::sc_interface {
   public:
+    /// `bytes` leave the chip in cycle `now`.
     virtual void send(Cycle now, std::uint64_t bytes) = 0;
 };
 
+/// What a run computes.
 enum class TpuMode : std::uint8_t {
     functional,  ///< VMEM and HBM hold values
     timing,      ///< only time; HBM needs bounds but no values. The cycles are the same
 };
 
+/// How a program is run, and what is recorded of it.
 struct TpuRunOptions {
-    TpuMode mode = TpuMode::timing;
-    bool tick_every_cycle = false;  ///< check that no block sleeps too long; the cycles are the same
-    Cycle limit = 0;                ///< give up after so many cycles; 0: never
-    bool record_events = false;
+    TpuMode mode = TpuMode::timing;  ///< whether values are computed
+    bool tick_every_cycle = false;   ///< check that no block sleeps too long; the cycles are the same
+    Cycle limit = 0;                 ///< give up after so many cycles; 0: never
+    bool record_events = false;      ///< fill TpuResult::events
     SignalTrace* signals = nullptr;  ///< where the signals of all blocks go; nullptr: nowhere
 };
 
@@ -44,6 +47,7 @@ class Tpu : public sc_core::sc_module {
     /// Throws heddle::Error when the configuration is impossible.
     Tpu(const sc_core::sc_module_name& name, const TpuConfig& config);
 
+    /// As given to the constructor.
     const TpuConfig& config() const { return config_; }
     /// Runs a program from cycle 0 to the end of its last instruction. VMEM starts as zeros. Throws
     /// heddle::Error when the program does not fit the machine, touches HBM outside `memory`'s allocations,

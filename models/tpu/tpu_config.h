@@ -13,6 +13,7 @@ namespace heddle::models {
 /// Which operand stays in the array. Chips are weight-stationary; the others are for comparison.
 enum class Dataflow : std::uint8_t { weight_stationary, output_stationary, input_stationary };
 
+/// Whether weights are loaded while the array works.
 enum class WeightBuffering : std::uint8_t {
     single,  ///< a weight tile is shifted in only when the array has drained, as SCALE-Sim counts
     dual,    ///< the next tile is shifted into shadow weights while the array computes
@@ -25,13 +26,13 @@ enum class MatrixNumbers : std::uint8_t { floats, integers, both };
 /// A weight-stationary systolic array. Sources: ISCA 2017 (v1: 256 x 256, 4,096 accumulator rows); IEEE Micro
 /// 2021, "The Design Process for Google's Training Chips" (v2, v3: 128 x 128).
 struct MatrixUnitConfig {
-    unsigned per_core = 2;
-    unsigned rows = 128;  ///< contraction dimension of a weight tile
-    unsigned columns = 128;
-    WeightBuffering weight_buffering = WeightBuffering::dual;
-    unsigned weight_rows_per_cycle = 1;  ///< shifted in side by side
-    unsigned int8_rows_per_cycle = 1;    ///< activation rows of int8 by int8 weights
-    MatrixNumbers numbers = MatrixNumbers::both;
+    unsigned per_core = 2;                                     ///< matrix units of a TensorCore
+    unsigned rows = 128;                                       ///< contraction dimension of a weight tile
+    unsigned columns = 128;                                    ///< outputs of a weight tile
+    WeightBuffering weight_buffering = WeightBuffering::dual;  ///< shadow registers or none
+    unsigned weight_rows_per_cycle = 1;                        ///< shifted in side by side
+    unsigned int8_rows_per_cycle = 1;                          ///< activation rows of int8 by int8 weights
+    MatrixNumbers numbers = MatrixNumbers::both;               ///< which number formats it multiplies
     unsigned accumulator_rows = 2048;  ///< unpublished for v2 and later; v1 has halves of 2,048
 };
 
@@ -39,6 +40,7 @@ struct MatrixUnitConfig {
 /// registers as it has slots. v2 and v3 issue bundles of two vector ALU operations, one vector load and one
 /// vector store (IEEE Micro 2021).
 struct VectorUnitConfig {
+    /// Operations on vector registers that issue per cycle, by kind.
     unsigned arithmetic_slots = 2;
     unsigned transcendental_slots = 1;
     unsigned load_slots = 1;
@@ -51,13 +53,15 @@ struct VectorUnitConfig {
     unsigned startup_cycles = 16;  ///< from the start of an instruction to its first result
 };
 
+/// VMEM, the on-chip memory of a TensorCore. Rates are bytes per cycle.
 struct OnChipMemoryConfig {
     std::uint64_t bytes = 16ull << 20;  ///< per core
     std::uint64_t read_bytes_per_cycle =
         12288;  ///< enough for a vector load, both matrix units and DMA at once
-    std::uint64_t write_bytes_per_cycle = 8192;
+    std::uint64_t write_bytes_per_cycle = 8192;  ///< of all units together
 };
 
+/// How fast a core issues instructions to its units.
 struct SequencerConfig {
     unsigned issue_width = 1;             ///< instructions per cycle
     unsigned queue_depth = 16;            ///< instructions that wait in front of each unit
@@ -65,6 +69,7 @@ struct SequencerConfig {
     unsigned remote_signal_cycles = 100;  ///< until a flag of another core shows
 };
 
+/// The DMA engine of a core.
 struct DmaConfig {
     unsigned outstanding = 16;        ///< transfers under way, per direction
     unsigned issue_cycles = 32;       ///< from a descriptor's start to its first request
@@ -74,8 +79,9 @@ struct DmaConfig {
     unsigned strip_rows = 8;
 };
 
+/// Device memory of the chip, shared by its cores.
 struct HbmConfig {
-    std::uint64_t bytes = 32ull << 30;
+    std::uint64_t bytes = 32ull << 30;   ///< of the chip
     double bandwidth = 900e9;            ///< bytes per second, peak
     double efficiency = 0.90;            ///< of peak that streaming reaches
     unsigned latency_cycles = 500;       ///< from request to data, unloaded
@@ -87,8 +93,8 @@ struct HbmConfig {
 /// from memory, add, and write them back ("TPU v4", ISCA 2023, section 3.5). Where a chip has none, the DMA
 /// engine moves such rows, one strip each.
 struct SparseCoreConfig {
-    unsigned cores = 0;  ///< of the chip, dealt out evenly to its TensorCores
-    unsigned tiles = 16;
+    unsigned cores = 0;            ///< of the chip, dealt out evenly to its TensorCores
+    unsigned tiles = 16;           ///< of each SparseCore
     unsigned words_per_cycle = 8;  ///< that a tile moves or adds
     unsigned row_cycles = 8;       ///< of a tile for each row, beside moving it
     unsigned outstanding = 4;      ///< instructions under way
@@ -104,14 +110,14 @@ struct SparseCoreConfig {
 
 /// On-chip memory that the cores share (CMEM of v4): between HBM and VMEM, reached by DMA.
 struct CommonMemoryConfig {
-    std::uint64_t bytes = 0;  ///< 0: the chip has none
-    double bandwidth = 5e12;  ///< bytes per second
-    unsigned latency_cycles = 100;
+    std::uint64_t bytes = 0;        ///< 0: the chip has none
+    double bandwidth = 5e12;        ///< bytes per second
+    unsigned latency_cycles = 100;  ///< cycles of the chip's clock
 };
 
 /// Links to other chips. Nothing is sent over them yet: they are ports (Tpu::links).
 struct LinkConfig {
-    unsigned count = 4;
+    unsigned count = 4;             ///< of the chip
     double bandwidth = 82e9;        ///< bytes per second of one link, each direction
     double latency_seconds = 1e-6;  ///< of a hop
 };
@@ -125,6 +131,7 @@ struct HostLinkConfig {
 
 /// What its compiler does, as far as a run depends on it; the schedules themselves are searched.
 struct TpuCompilerConfig {
+    /// How operands reach VMEM, and the order of the loops over tiles.
     enum class Operands : std::uint8_t { streamed, whole };
     enum class LoopOrder : std::uint8_t { searched, rows, columns };
     /// whole: a product whose operands and result fit VMEM brings its second operand there before the first
@@ -137,10 +144,11 @@ struct TpuCompilerConfig {
     unsigned fp32_passes = 1;  ///< bf16 passes per product of fp32 matrices: 1, 3 or 6
 };
 
+/// A whole chip; the defaults are a TPU v3.
 struct TpuConfig {
-    std::string name = "tpu-v3";
-    unsigned cores = 2;
-    double clock_hertz = 0.94e9;
+    std::string name = "tpu-v3";  ///< of the device, for reports
+    unsigned cores = 2;           ///< TensorCores of the chip
+    double clock_hertz = 0.94e9;  ///< of all units
     /// At which the arrays reach the published peak, where products do not sustain that clock; 0: they do.
     double nominal_clock_hertz = 0;
     MatrixUnitConfig matrix;
@@ -156,6 +164,7 @@ struct TpuConfig {
     TpuCompilerConfig compiler;
     double launch_seconds = 2e-6;  ///< host to first instruction, once per program that the host starts
 
+    /// The clock in hertz for which peak rates are quoted.
     double peak_clock() const { return nominal_clock_hertz > 0 ? nominal_clock_hertz : clock_hertz; }
 
     /// Lists every field with unit, range and meaning.

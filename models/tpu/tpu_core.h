@@ -12,27 +12,34 @@
 
 namespace heddle::models {
 
+/// One TensorCore. It owns its units, which are public so that results can be read after a run.
 class TpuCore : public sc_core::sc_module {
   public:
-    sc_core::sc_port<HbmInterface> hbm, common, host;
+    sc_core::sc_port<HbmInterface> hbm, common, host;  ///< memories outside of the core: HBM, CMEM, the
+                                                       ///< host's
 
     /// Queues of each memory that a core uses: loads and stores of its DMA engine, then of its SparseCores.
     static constexpr unsigned kMemoryQueues = 4;
     /// `index` decides which queues are this core's.
     TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const TpuConfig& config, unsigned index);
 
+    /// The units of the core. Each is one block of the chip's clock.
     TpuSequencer sequencer;
     std::vector<std::unique_ptr<MatrixUnit>> matrix_units;
     VectorUnit vector_unit;
     VectorUnit transpose_unit;  ///< cross-lane: it works beside the vector unit's slots
     DmaEngine dma;
     DmaEngine sparse_cores;  ///< this core's share of them; idle where the chip has none
-    SyncFlags flags;
-    OnChipMemory memory;
+    SyncFlags flags;         ///< of this core
+    OnChipMemory memory;     ///< VMEM's ports
 
+    /// Resets every unit.
     void reset();
+    /// Hands all units where values live; nullptr in timing mode. Not owned.
     void set_values(tpu::CoreState* state, tpu::Memory* hbm_values);
+    /// Tells `observer` what all units do; nullptr: nobody.
     void set_observer(UnitObserver* observer);
+    /// Whether the program has ended and every unit is idle.
     bool is_done() const;
     /// Lets every unit's times add up to `cycles`.
     void close_accounts(Cycle cycles);

@@ -13,6 +13,7 @@
 
 namespace heddle::models {
 
+/// Who sends requests and is told of their end.
 class HbmClient {
   public:
     virtual ~HbmClient() = default;
@@ -20,30 +21,35 @@ class HbmClient {
     virtual void served(std::uint64_t request, Cycle at) = 0;
 };
 
+/// A transfer between HBM and a core.
 struct HbmRequest {
-    HbmClient* client = nullptr;
+    HbmClient* client = nullptr;     ///< told when it is served
     std::uint64_t number = 0;        ///< the client's name for it
     std::uint64_t bytes = 0;         ///< in whole pieces of access_bytes
     std::uint64_t least_cycles = 0;  ///< what the client itself needs to take or give the bytes
-    bool write = false;
+    bool write = false;              ///< towards HBM
 };
 
+/// The memory as cores see it.
 class HbmInterface : public virtual sc_core::sc_interface {
   public:
     /// Shows in cycle `at`, which is in the future. Requests of a queue are served in order.
     virtual void request(unsigned queue, const HbmRequest& request, Cycle at) = 0;
 };
 
+/// Counts since reset().
 struct HbmStatistics {
     std::uint64_t bytes_read = 0, bytes_written = 0;  ///< on the bus, whole pieces
-    double busy_cycles = 0;
+    double busy_cycles = 0;                           ///< of the bus, fractions included
 };
 
+/// Serves its queues in turn at the bandwidth of the bus; a latency is added to each request.
 class TpuHbm : public Block, public HbmInterface {
   public:
-    sc_core::sc_export<HbmInterface> requests;
+    sc_core::sc_export<HbmInterface> requests;  ///< from DMA engines
 
     TpuHbm(const sc_core::sc_module_name& name, ClockDomain& clock, const HbmConfig& config, unsigned queues);
+    /// Counts since reset().
     const HbmStatistics& statistics() const { return statistics_; }
 
     void request(unsigned queue, const HbmRequest& request, Cycle at) override;

@@ -9,19 +9,21 @@
 
 namespace heddle::models {
 
+/// Counts since reset().
 struct SequencerStatistics {
     std::uint64_t instructions = 0;  ///< issued, repeats counted each time
-    UnitTimes times{};
-    Cycle last_cycle = 0;
+    UnitTimes times{};               ///< cycles by what the sequencer did or waited for
+    Cycle last_cycle = 0;            ///< in which it was at work
 };
 
+/// Issues instructions in program order. It waits at a queue without room and at sync flags.
 class TpuSequencer : public Block {
   public:
-    sc_core::sc_port<SyncFlagInterface> flags;
-    sc_core::sc_port<InstructionSink> dma;
-    sc_core::sc_port<InstructionSink> sparse_cores;  ///< for rows by index, where there are any
-    sc_core::sc_port<InstructionSink> vector, transpose;
-    sc_core::sc_port<InstructionSink, 0> matrix;  ///< one per matrix unit
+    sc_core::sc_port<SyncFlagInterface> flags;            ///< of the core
+    sc_core::sc_port<InstructionSink> dma;                ///< loads and stores
+    sc_core::sc_port<InstructionSink> sparse_cores;       ///< for rows by index, where there are any
+    sc_core::sc_port<InstructionSink> vector, transpose;  ///< the two units
+    sc_core::sc_port<InstructionSink, 0> matrix;          ///< one per matrix unit
 
     TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock, const SequencerConfig& config,
                  bool has_sparse_cores);

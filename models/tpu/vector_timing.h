@@ -7,6 +7,7 @@
 
 namespace heddle::models {
 
+/// Times of one instruction on the unit that carries it out.
 struct VectorTiming {
     Cycle cycles = 0;              ///< from the first to the last cycle, both included
     OnChipRate rate;               ///< mean bytes per cycle

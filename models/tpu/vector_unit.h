@@ -11,26 +11,31 @@
 
 namespace heddle::models {
 
+/// Counts since reset().
 struct VectorUnitStatistics {
-    std::uint64_t instructions = 0;
-    std::uint64_t operations = 0;  ///< on whole registers
-    UnitTimes times{};
-    Cycle last_cycle = 0;
+    std::uint64_t instructions = 0;  ///< completed
+    std::uint64_t operations = 0;    ///< on whole registers
+    UnitTimes times{};               ///< cycles by what the unit did or waited for
+    Cycle last_cycle = 0;            ///< in which it was at work
 };
 
+/// Waits for sync flags and VMEM ports, then works for the instruction's cycles (vector_timing.h).
 class VectorUnit : public Block, public InstructionSink {
   public:
-    sc_core::sc_port<SyncFlagInterface> flags;
-    sc_core::sc_port<OnChipMemoryInterface> memory;
-    sc_core::sc_export<InstructionSink> instructions;
+    sc_core::sc_port<SyncFlagInterface> flags;         ///< of the core
+    sc_core::sc_port<OnChipMemoryInterface> memory;    ///< VMEM
+    sc_core::sc_export<InstructionSink> instructions;  ///< from the sequencer
 
     VectorUnit(const sc_core::sc_module_name& name, ClockDomain& clock, const VectorUnitConfig& config,
                unsigned queue_depth);
+    /// Where values live; nullptr in timing mode. Not owned.
     void set_values(tpu::CoreState* state, tpu::Memory* memory) {
         values_ = state;
         hbm_ = memory;
     }
+    /// Told of every instruction; nullptr: nobody is.
     void set_observer(UnitObserver* observer) { observer_ = observer; }
+    /// Counts up to the last cycle.
     const VectorUnitStatistics& statistics();
 
     /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.

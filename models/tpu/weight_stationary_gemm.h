@@ -19,6 +19,7 @@ class MatrixUnitBench : public sc_core::sc_module {
   public:
     MatrixUnitBench(const sc_core::sc_module_name& name, ClockDomain& clock, const MatrixUnitConfig& config);
 
+    /// The unit that is driven, for its statistics.
     MatrixUnit& unit() { return unit_; }
     /// Resets the unit, hands it the whole program (matrix instructions and halt only), instruction i in
     /// cycle `visible[i]` (0 when `visible` is empty), runs, and returns the cycle in which the last

@@ -14,7 +14,7 @@ namespace heddle::ptx {
 /// Registers of one instruction, as indices of Kernel::registers. The guard is among the reads. The hidden
 /// carry flag has the index kernel.registers.size().
 struct RegisterUse {
-    std::vector<std::uint32_t> reads, writes;
+    std::vector<std::uint32_t> reads, writes;  ///< each at most once for each operand
     std::vector<std::uint32_t> address_reads;  ///< those of `reads` that form an address
 };
 std::vector<RegisterUse> register_uses(const Kernel& kernel);
@@ -23,18 +23,20 @@ inline constexpr std::uint32_t kNoInstruction = 0xFFFFFFFFu;
 
 /// Straight-line code: [first, last] of Kernel::instructions.
 struct BasicBlock {
-    std::uint32_t first = 0, last = 0;
-    std::vector<std::uint32_t> successors, predecessors;
+    std::uint32_t first = 0, last = 0;                    ///< indices of instructions, both included
+    std::vector<std::uint32_t> successors, predecessors;  ///< indices in ControlFlow::blocks
     bool exits = false;  ///< ends with an unconditional ret, exit or trap, or runs off the end
 };
 
+/// The control flow graph of a kernel and of the functions behind it.
 struct ControlFlow {
-    std::vector<BasicBlock> blocks;
+    std::vector<BasicBlock> blocks;       ///< in order of their first instructions
     std::vector<std::uint32_t> block_of;  ///< of each instruction
     /// For each branch: the first instruction at which all lanes that have not exited meet again (the
     /// immediate post-dominator); kNoInstruction when there is none, and for other instructions.
     std::vector<std::uint32_t> reconvergence;
 };
+/// Calls of functions go on behind the call; a body that is called is a graph of its own.
 ControlFlow analyze_control_flow(const Kernel& kernel);
 
 /// Some of a kernel's registers. Kernels have thousands of registers and of blocks, most of them alive in few

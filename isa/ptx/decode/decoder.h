@@ -7,11 +7,12 @@
 
 namespace heddle::ptx {
 
+/// What is known of a kernel before it is decoded; both modes share it.
 struct Analysis {
-    std::vector<RegisterUse> uses;
-    ControlFlow flow;
-    Liveness liveness;
-    SteeringSlice steering;
+    std::vector<RegisterUse> uses;  ///< by instruction
+    ControlFlow flow;               ///< blocks and reconvergence
+    Liveness liveness;              ///< registers that are live at the borders of blocks
+    SteeringSlice steering;         ///< what timing mode evaluates
 };
 
 /// Throws heddle::Error naming `file_name` and the line when an instruction has no handler.
@@ -21,7 +22,8 @@ Program decode(const Kernel& kernel, const std::string& file_name, const Analysi
 /// none.
 struct RowAssignment {
     std::vector<std::uint32_t> offset;  ///< of each register and the carry flag; kAbsent without a row
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;              ///< of one warp
+    /// Byte offsets that divide the rows of one function.
     struct Block {
         std::size_t start, narrow, wide, end;  ///< predicates, then narrow rows, then wide ones
     };

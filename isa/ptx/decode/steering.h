@@ -10,6 +10,7 @@
 
 namespace heddle::ptx {
 
+/// The result of find_steering(): what timing mode must compute.
 struct SteeringSlice {
     std::vector<bool> evaluated;  ///< [instruction] its values must be computed
     std::vector<bool> registers;  ///< [register, and the carry flag] holds a value that steers
@@ -28,6 +29,8 @@ struct SteeringSlice {
 /// they exchange matter.
 bool synchronizes_lanes(const Instruction& instruction);
 
+/// Walks backward from addresses, branches and synchronisation until nothing more is found. `uses` is
+/// register_uses(kernel).
 SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses);
 
 }  // namespace heddle::ptx

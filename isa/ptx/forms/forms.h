@@ -13,6 +13,7 @@ namespace heddle::ptx::forms {
 
 using enum Opcode;
 using target::Generation;
+/// Short, since every row of the table names a pipeline.
 using P = Pipeline;
 
 }  // namespace heddle::ptx::forms

@@ -14,6 +14,7 @@ namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 inline constexpr std::uint32_t kNan32 = 0x7FFFFFFFu;
 inline constexpr std::uint16_t kNan16 = 0x7FFFu;
 
+/// NaN as the hardware returns it: one pattern for fp32; fp64 keeps the payload.
 inline float canonical(float value) {
     return value != value ? std::bit_cast<float>(kNan32) : value;
 }
@@ -30,6 +31,7 @@ inline double flush(double value) {
     return value;
 }
 
+/// flush() if the instruction has .ftz, which the handler knows at compile time.
 template <bool kFlush, class T>
 inline T flush_if(T value) {
     if constexpr (kFlush)
@@ -104,6 +106,7 @@ inline Bfloat to_bfloat(float value) {
     return {static_cast<std::uint16_t>((bits & 0x7FFFFFFFu) > 0x7F800000u ? kNan16 : rounded)};
 }
 
+/// Rounds to nearest even; T is Half or Bfloat.
 template <class T>
 inline T from_float(float value) {
     if constexpr (std::is_same_v<T, Half>)
@@ -112,6 +115,7 @@ inline T from_float(float value) {
         return to_bfloat(value);
 }
 
+/// Whether the pattern is a NaN, by exponent and fraction.
 inline bool is_nan(Half value) {
     return (value.bits & 0x7FFFu) > 0x7C00u;
 }

@@ -19,6 +19,7 @@
 
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 
+/// Ends the run with an error that names the first missing lane when not all 32 lanes take part.
 inline void require_whole_warp(const State& warp, std::uint32_t mask) {
     if (mask != kAllLanes) {
         fail_running(warp, static_cast<unsigned>(std::countr_one(mask)),
@@ -30,9 +31,10 @@ inline void require_whole_warp(const State& warp, std::uint32_t mask) {
 /// A, B, and C or D in f16. T is the storage of an element, or a word of several.
 template <class T, unsigned kVectors, unsigned kDepth>
 struct PackedMatrix {
-    using Element = T;
-    using Register = Word<T>;
-    static constexpr unsigned kVectorCount = kVectors, kDepthCount = kDepth;
+    using Element = T;                                                        ///< storage of `element`
+    using Register = Word<T>;                                                 ///< word of a row
+    static constexpr unsigned kVectorCount = kVectors, kDepthCount = kDepth;  ///< rows of `element`, and its
+                                                                              ///< columns
     // Register is T itself where an element fills one.
     static constexpr unsigned kPacked = sizeof(Register) / sizeof(T);  // NOLINT(bugprone-sizeof-expression)
     static constexpr unsigned kBlocks = kVectors / 8;
@@ -66,13 +68,16 @@ struct PackedMatrix {
 /// C or D with a register to each element.
 template <class T, unsigned kRows, unsigned kColumns>
 struct PairedMatrix {
-    using Element = T;
-    using Register = Word<T>;
-    static constexpr unsigned kVectorCount = kRows, kDepthCount = kColumns;
-    static constexpr unsigned kBlocks = kRows / 8;
-    static constexpr unsigned kRegisters = kRows * kColumns / kWarpSize;
-    T element[kRows][kColumns];
+    using Element = T;                                                       ///< storage of `element`
+    using Register = Word<T>;                                                ///< word of a row
+    static constexpr unsigned kVectorCount = kRows, kDepthCount = kColumns;  ///< rows of `element`, and its
+                                                                             ///< columns
+    static constexpr unsigned kBlocks = kRows / 8;                           ///< of eight rows
+    static constexpr unsigned kRegisters = kRows * kColumns / kWarpSize;     ///< registers of the operand
+    T element[kRows][kColumns];                                              ///< the matrix, row-major
 
+    /// Between `element` and the registers of the warp; `operand` is the index of the first register in
+    /// Warp::State::elements. write() ignores the count.
     void read(State& warp, std::uint32_t operand) {
         for (unsigned pair = 0; pair < kRegisters / 2; ++pair) {
             const Register* even = words<Register>(warp, warp.elements[operand + 2 * pair]);

@@ -13,27 +13,28 @@ namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 
 /// 16-bit floating-point numbers as bits.
 struct Half {
-    std::uint16_t bits;
+    std::uint16_t bits;  ///< fp16
 };
 struct Bfloat {
-    std::uint16_t bits;
+    std::uint16_t bits;  ///< bf16
 };
 struct Half2 {
-    std::uint32_t bits;
+    std::uint32_t bits;  ///< .f16x2, the first in the low half
 };
 struct Bfloat2 {
-    std::uint32_t bits;
+    std::uint32_t bits;  ///< .bf16x2, the first in the low half
 };
 
 /// .f32x2; the first in the low half of 64 bits.
 struct Single2 {
-    float low, high;
+    float low, high;  ///< two fp32
 };
 
 /// A row holds 32-bit or 64-bit words.
 template <class T>
 using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
 
+/// Between a word of a row and T; words of types below 32 bits are extended with zeros.
 template <class T>
 inline T unpack(Word<T> word) {
     if constexpr (sizeof(T) < 4) {
@@ -44,6 +45,7 @@ inline T unpack(Word<T> word) {
     }
 }
 
+/// See unpack().
 template <class T>
 inline Word<T> pack(T value) {
     if constexpr (sizeof(T) < 4) {
@@ -54,9 +56,11 @@ inline Word<T> pack(T value) {
     }
 }
 
+/// Short names for what every handler takes.
 using State = Warp::State;
 using Decoded = DecodedInstruction;
 
+/// The row of an operand: bytes, words of T by lane, or the mask of lanes whose predicate is true.
 inline std::byte* row(State& warp, std::uint32_t operand) {
     return warp.bank[operand >> 31] + (operand & ~kConstantBank);
 }
@@ -94,6 +98,8 @@ inline std::uint32_t collect(Condition condition) {
     return mask;
 }
 
+/// Sets the predicate to `value` in the lanes of `mask`; does nothing where the instruction has no such
+/// operand.
 inline void assign_predicate(State& warp, std::uint32_t operand, std::uint32_t mask, std::uint32_t value) {
     if (operand == kAbsent) return;
     std::uint32_t& word = predicate(warp, operand);
@@ -108,6 +114,7 @@ void unary(State& warp, const Decoded& i, std::uint32_t mask) {
               [=](unsigned lane) { return static_cast<D>(Op()(unpack<A>(a[lane]))); });
 }
 
+/// See unary().
 template <class Op, class D, class A, class B>
 void binary(State& warp, const Decoded& i, std::uint32_t mask) {
     const Word<A>* a = words<A>(warp, i.operand[1]);
@@ -116,6 +123,7 @@ void binary(State& warp, const Decoded& i, std::uint32_t mask) {
               [=](unsigned lane) { return static_cast<D>(Op()(unpack<A>(a[lane]), unpack<B>(b[lane]))); });
 }
 
+/// See unary().
 template <class Op, class D, class A, class B, class C>
 void ternary(State& warp, const Decoded& i, std::uint32_t mask) {
     const Word<A>* a = words<A>(warp, i.operand[1]);

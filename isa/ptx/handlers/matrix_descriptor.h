@@ -27,16 +27,19 @@
 
 namespace heddle::ptx {
 
+/// Whether elements that follow one another in memory follow one another along k, or along m or n.
 enum class Majorness : std::uint8_t { k, mn };
 
+/// A descriptor with its fields as byte counts.
 struct MatrixDescriptor {
-    std::uint32_t start = 0;    ///< bytes; a multiple of 16 below 256 KiB, as the next two
-    std::uint32_t leading = 0;  ///< leading dimension byte offset
-    std::uint32_t stride = 0;   ///< stride dimension byte offset
-    std::uint8_t base_offset = 0;
+    std::uint32_t start = 0;          ///< bytes; a multiple of 16 below 256 KiB, as the next two
+    std::uint32_t leading = 0;        ///< leading dimension byte offset
+    std::uint32_t stride = 0;         ///< stride dimension byte offset
+    std::uint8_t base_offset = 0;     ///< line at which the swizzle pattern starts, 0 to 7
     std::uint8_t swizzle_bytes = 16;  ///< W: 32, 64 or 128; 16: none
 };
 
+/// Takes the 64 bits of the operand apart; PTX manual, "Matrix Descriptor Format".
 MatrixDescriptor decode_matrix_descriptor(std::uint64_t bits);
 
 /// Byte offset in shared memory of an element. `element_bytes` is 1, 2 or 4.
@@ -45,10 +48,10 @@ std::uint32_t element_address(const MatrixDescriptor& matrix, Majorness majornes
 
 /// A part of an operand: rows first_row .. first_row + rows - 1 (m of A, n of B), k from 0 to depth - 1.
 struct OperandTile {
-    Majorness majorness = Majorness::k;
-    unsigned element_bytes = 2;  ///< MN-major: 2, the only size that wgmma transposes
-    unsigned first_row = 0, rows = 0;
-    unsigned depth = 0;  ///< a multiple of 16 bytes
+    Majorness majorness = Majorness::k;  ///< order of the elements in shared memory
+    unsigned element_bytes = 2;          ///< MN-major: 2, the only size that wgmma transposes
+    unsigned first_row = 0, rows = 0;    ///< of the operand
+    unsigned depth = 0;                  ///< a multiple of 16 bytes
 };
 
 inline constexpr std::uint32_t kInsideSharedMemory = 0xFFFFFFFFu;

@@ -12,11 +12,12 @@ namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 
 /// Where the bytes are: lane l's at base + offset[l].
 struct Located {
-    std::uintptr_t base = 0;
-    const std::uint64_t* offset = nullptr;
-    bool contiguous = false;     ///< active lanes are one after another in memory
-    bool one_allocation = true;  ///< false: look at each lane by itself
-    bool dropped = false;        ///< there is no memory behind a store, and need not be
+    std::uintptr_t base = 0;                ///< address on the host
+    const std::uint64_t* offset = nullptr;  ///< by lane; belongs to the caller
+    bool contiguous = false;                ///< active lanes are one after another in memory
+    bool one_allocation = true;             ///< false: look at each lane by itself
+    bool dropped = false;                   ///< there is no memory behind a store, and need not be
+    /// The host address of a lane's bytes.
     std::byte* at(unsigned lane) const { return reinterpret_cast<std::byte*>(base + offset[lane]); }
 };
 
@@ -34,12 +35,14 @@ inline void compute_addresses(State& warp, std::uint32_t operand, bool wide, std
     }
 }
 
+/// What the addresses of active lanes have in common.
 struct AddressRange {
     std::uint64_t low = 0, high = 0;  ///< smallest and largest address of active lanes
-    bool contiguous = false;
-    bool aligned = false;
+    bool contiguous = false;          ///< lane l's is low + l * bytes, as seen from lane 0
+    bool aligned = false;             ///< all are multiples of the access's bytes
 };
 
+/// `mask` must not be empty; `bytes` is the size of a lane's access.
 inline AddressRange summarize(const std::array<std::uint64_t, kWarpSize>& address, std::uint32_t mask,
                               std::uint64_t bytes) {
     AddressRange range;
@@ -175,6 +178,7 @@ inline void check_access(State& warp, const Decoded& i, std::uint32_t mask, Memo
         with_each_lane<kSpace, false>(warp, i, mask, access, scratch, [](const Located&, std::uint32_t) {});
 }
 
+/// Fills in what the step reports; addresses are still to be written. The object is the StepScratch's.
 inline MemoryAccess& begin_access(State& warp, std::uint32_t mask, StateSpace space, unsigned bytes,
                                   bool write, bool atomic = false) {
     MemoryAccess& access = warp.cta->scratch->access;
@@ -188,6 +192,7 @@ inline MemoryAccess& begin_access(State& warp, std::uint32_t mask, StateSpace sp
     return access;
 }
 
+/// Reads a T from any address.
 template <class T>
 inline T read_unaligned(const std::byte* from) {
     T value;

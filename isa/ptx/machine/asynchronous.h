@@ -21,12 +21,12 @@ bool is_tensor_copy(const Instruction& instruction);
 struct AsyncDetails {
     StateSpace space = StateSpace::generic;         ///< of the first address
     StateSpace second_space = StateSpace::generic;  ///< of the source of a copy
-    Type type = Type::none;
-    std::uint8_t operation = 0;  ///< ReductionOperation
-    bool multicast = false;
-    bool parity = false;        ///< a wait names the phase by its parity
-    std::uint8_t elements = 1;  ///< st.async: of the vector
-    std::uint8_t unused = 0;
+    Type type = Type::none;                         ///< of an element
+    std::uint8_t operation = 0;                     ///< ReductionOperation
+    bool multicast = false;                         ///< the copy goes to several CTAs
+    bool parity = false;                            ///< a wait names the phase by its parity
+    std::uint8_t elements = 1;                      ///< st.async: of the vector
+    std::uint8_t unused = 0;                        ///< keeps all bits defined
 };
 static_assert(sizeof(AsyncDetails) == 8);
 AsyncDetails async_details(const Instruction& instruction);
@@ -34,6 +34,7 @@ AsyncDetails async_details(const Instruction& instruction);
 /// `evaluate`: the bytes that it copies matter. nullptr: not of this family, or no such combination.
 Handler select_asynchronous(const Instruction& instruction, bool evaluate);
 
+/// Parts of select_asynchronous(), which has found out that the instruction is one of their kind.
 Handler select_memory_barrier(const Instruction& instruction);
 Handler select_bulk_copy(const Instruction& instruction, bool evaluate);
 Handler select_tensor_copy(const Instruction& instruction, bool evaluate);

@@ -16,6 +16,7 @@
 
 namespace heddle::ptx {
 
+/// Keeps shadow state beside the memory of one CTA and reports findings to a CheckLog.
 class Checker {
   public:
     Checker(Cta::Implementation& cta, CheckLog& log);

@@ -9,6 +9,7 @@
 
 namespace heddle::ptx {
 
+/// What the decoder has packed into the instruction.
 inline AsyncDetails details_of(const DecodedInstruction& i) {
     return std::bit_cast<AsyncDetails>(i.offset);
 }
@@ -17,11 +18,11 @@ inline AsyncDetails details_of(const DecodedInstruction& i) {
 /// CTA of the mask. For each the end of the copy is signalled to the mbarrier at `barrier`, in the same CTA
 /// when there is a mask. Fills `destinations` and `signals` of the operation, whose `bytes` are set.
 struct CopyTarget {
-    StateSpace space = StateSpace::shared_cluster;
-    std::uint64_t address = 0, barrier = 0;
-    bool multicast = false;
-    std::uint32_t mask = 0;  ///< of cluster ranks
-    std::uint64_t alignment = 16;
+    StateSpace space = StateSpace::shared_cluster;  ///< shared::cta or shared::cluster
+    std::uint64_t address = 0, barrier = 0;         ///< addresses of the data and of the mbarrier
+    bool multicast = false;                         ///< `mask` counts
+    std::uint32_t mask = 0;                         ///< of cluster ranks
+    std::uint64_t alignment = 16;                   ///< bytes that the address must be a multiple of
 };
 std::vector<SharedPlace> find_targets(const Warp::State& warp, unsigned lane, const CopyTarget& target,
                                       AsyncOperation& operation);

@@ -10,6 +10,7 @@
 
 namespace heddle::ptx {
 
+/// The row of an operand, and the value of one lane in a row of 32-bit or 64-bit words.
 inline std::byte* operand_row(const Warp::State& warp, std::uint32_t operand) {
     return warp.bank[operand >> 31] + (operand & ~kConstantBank);
 }
@@ -29,6 +30,7 @@ inline std::uint64_t lane_address(const Warp::State& warp, std::uint32_t slot, u
     return narrow_lane(warp, row, lane) + static_cast<std::uint32_t>(offset);
 }
 
+/// Calls body(lane) for each lane of the mask, in ascending order.
 template <class Body>
 inline void for_each_lane(std::uint32_t mask, Body body) {
     for (; mask != 0; mask &= mask - 1) body(static_cast<unsigned>(std::countr_zero(mask)));
@@ -36,8 +38,8 @@ inline void for_each_lane(std::uint32_t mask, Body body) {
 
 /// Whose shared memory, and where in it.
 struct SharedPlace {
-    Cta::Implementation* cta = nullptr;
-    std::uint64_t offset = 0;
+    Cta::Implementation* cta = nullptr;  ///< nullptr: none
+    std::uint64_t offset = 0;            ///< bytes from the start of its shared memory
 };
 /// `space`: shared (the own CTA), shared_cluster, or generic. Ends the run with an error that names `what`
 /// when the `bytes` from `address` do not lie in the shared memory of a CTA that runs, or `address` is no

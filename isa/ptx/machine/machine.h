@@ -34,7 +34,7 @@ inline constexpr unsigned kWarpgroupSize = 4, kMaximumWarpgroups = 8;
 
 /// Storage of rows: bytes, so that 32-bit and 64-bit rows may live in it, aligned for vector instructions.
 struct alignas(64) Line {
-    std::array<std::byte, 64> bytes{};
+    std::array<std::byte, 64> bytes{};  ///< rows lie in it one behind another
 };
 
 // Generic addresses: windows below global memory, which starts at 0x7f0000000000 (global_memory.h).
@@ -55,7 +55,7 @@ using Handler = void (*)(Warp::State&, const DecodedInstruction&, std::uint32_t 
 /// in Program::elements of its coordinates, `elements` of them.
 struct alignas(64) DecodedInstruction {
     Handler handler = nullptr;  ///< nullptr: nothing to evaluate
-    std::array<std::uint32_t, 7> operand{};
+    std::array<std::uint32_t, 7> operand{};  ///< kAbsent: no such operand
     std::uint32_t guard = kNoGuard;  ///< offset of the predicate
     /// Address offset, or an immediate of the instruction. Without an address operand: all `imm` operands, 8
     /// bits each, the first one lowest.
@@ -74,22 +74,22 @@ static_assert(sizeof(DecodedInstruction) == 64);
 
 /// A kernel decoded for one mode. Constants are rows like registers.
 struct Program {
-    std::vector<DecodedInstruction> code;
+    std::vector<DecodedInstruction> code;  ///< by index of the instruction, as in Kernel::instructions
     std::vector<std::uint32_t> elements;  ///< operand offsets of vectors
     std::vector<Line> constants;          ///< rows of immediates
     std::size_t register_bytes = 0;       ///< of one warp
     bool clear_registers = false;         ///< something may be read before it is written
     /// Special registers that are read like registers: rows filled by Cta::start().
     struct SpecialRow {
-        SpecialRegister special;
-        std::uint32_t offset;
+        SpecialRegister special;  ///< whose value fills the row
+        std::uint32_t offset;     ///< byte offset of the row
     };
     std::vector<SpecialRow> specials;
     /// Constant rows that hold the address of a module variable in global memory, known at launch only.
     struct AddressRow {
-        std::uint32_t offset;
-        std::string variable;
-        std::uint64_t addend = 0;
+        std::uint32_t offset;      ///< byte offset of the row
+        std::string variable;      ///< name of the module variable
+        std::uint64_t addend = 0;  ///< added to its address
     };
     std::vector<AddressRow> addresses;
     std::vector<DecodedCall> calls;          ///< DecodedInstruction::target of a call
@@ -98,19 +98,19 @@ struct Program {
 };
 
 struct LoadedKernel::Implementation {
-    std::string file_name;
+    std::string file_name;  ///< for messages
     Kernel kernel;  ///< a copy, with an exit at its end
-    std::vector<InstructionInfo> information;
+    std::vector<InstructionInfo> information;  ///< by instruction; what the timing model sees
     std::vector<std::string> source_files;  ///< with `inlined_calls`: of SourcePlace
-    std::vector<InlinedCall> inlined_calls;
+    std::vector<InlinedCall> inlined_calls;  ///< of CUDA functions, by the module's debug information
     std::array<Program, 2> programs;  ///< by Mode
-    std::size_t scoreboard_size = 0;
-    std::size_t steering_instructions = 0;
-    unsigned registers_per_thread = 0;
-    RegisterAllocation registers;
-    std::vector<std::byte> constant_bank;
+    std::size_t scoreboard_size = 0;  ///< registers, dense
+    std::size_t steering_instructions = 0;    ///< evaluated in timing mode
+    unsigned registers_per_thread = 0;        ///< 32-bit, by the allocation
+    RegisterAllocation registers;             ///< physical registers
+    std::vector<std::byte> constant_bank;     ///< initial bytes of .const variables
     std::uint32_t dynamic_shared_offset = 0;  ///< where dynamic shared memory starts
-    bool uses_shared_memory = false;
+    bool uses_shared_memory = false;          ///< static, dynamic, or by a window
     bool uses_memory_barriers = false;  ///< mbarrier objects hold values in timing mode too
     /// Timing mode: byte offsets of pointer parameters through which steering loads read, and through which
     /// stores write that are not evaluated. They must not point into the same allocation.
@@ -133,21 +133,21 @@ inline constexpr std::uint16_t kNoMeeting = 0xFFFF;
 
 /// Lanes of a warp that run together, while they do not run. The running path is held in Warp::State itself.
 struct Path {
-    std::uint32_t pc = 0;
-    std::uint32_t lanes = 0;
+    std::uint32_t pc = 0;                ///< where they go on
+    std::uint32_t lanes = 0;             ///< mask
     std::uint16_t meeting = kNoMeeting;  ///< where they meet others
-    PathWait wait = PathWait::none;
+    PathWait wait = PathWait::none;      ///< why they do not run
     bool timed_out = false;  ///< memory_barrier: has waited long enough
-    std::uint64_t key = 0;
+    std::uint64_t key = 0;   ///< see PathWait
 };
 
 /// A place where lanes that have parted come together: the first to arrive wait for the others.
 struct Meeting {
-    std::uint32_t pc = kNowhere;
+    std::uint32_t pc = kNowhere;  ///< of the instruction where they meet
     std::uint32_t members = 0;  ///< lanes that are to come
-    std::uint32_t arrived = 0;
-    std::uint16_t outer = kNoMeeting;
-    bool used = false;
+    std::uint32_t arrived = 0;  ///< lanes that wait here
+    std::uint16_t outer = kNoMeeting;  ///< the meeting around this one
+    bool used = false;                 ///< the entry is taken
     /// Index in Warp::State::frames: lanes arrive by returning from a function, `pc` is kNowhere. Or
     /// kNoFrame.
     std::uint16_t frame = 0xFFFF;
@@ -156,9 +156,9 @@ inline constexpr std::uint16_t kNoFrame = 0xFFFF;
 
 /// A call of a function that has not returned yet, of some lanes.
 struct CallFrame {
-    bool used = false;
+    bool used = false;                     ///< the entry is taken
     std::uint32_t call = 0, function = 0;  ///< indices in Program::calls and functions
-    std::uint32_t return_pc = 0;
+    std::uint32_t return_pc = 0;           ///< where the lanes go on
     std::vector<std::byte> saved;  ///< the function's rows as they were before the call
 };
 
@@ -167,7 +167,7 @@ struct CallFrame {
 struct alignas(64) Warp::State : WarpStatus {
     std::uint32_t active = 0;                ///< lanes of the path that runs; 0 while all wait
     std::uint32_t reconvergence = kNowhere;  ///< pc of that path's meeting
-    const DecodedInstruction* code = nullptr;
+    const DecodedInstruction* code = nullptr;  ///< Program::code of the launch's mode
     /// Registers and constants: an operand's bank is its top bit.
     std::array<std::byte*, 2> bank{};
     Cta::Implementation* cta = nullptr;
@@ -180,17 +180,17 @@ struct alignas(64) Warp::State : WarpStatus {
     std::uint32_t live = 0;             ///< lanes that have not exited
     std::uint32_t cluster_arrived = 0;  ///< lanes that have arrived at the cluster's barrier
     std::vector<Path> paths;            ///< that do not run now; the last runnable one is the next
-    std::vector<Meeting> meetings;
+    std::vector<Meeting> meetings;      ///< entries are reused, see Meeting::used
     const std::uint32_t* elements = nullptr;  ///< Program::elements
 
-    const InstructionInfo* information = nullptr;
-    std::vector<CallFrame> frames;
+    const InstructionInfo* information = nullptr;        ///< LoadedKernel::Implementation::information
+    std::vector<CallFrame> frames;                       ///< entries are reused, see CallFrame::used
     std::array<std::uint64_t, kWarpSize> stack_bytes{};  ///< taken by alloca: machine/stack.h
 };
 
 /// A barrier of a CTA. It counts warps: one has arrived when all of its lanes that have not exited are here.
 struct Barrier {
-    std::uint32_t arrived_warps = 0;
+    std::uint32_t arrived_warps = 0;                ///< all of whose lanes are here
     std::uint32_t expected_warps = 0;               ///< 0: all that have not finished
     std::uint32_t waiting = 0;                      ///< bit per warp that has lanes waiting here
     std::array<std::uint32_t, 32> arrived_lanes{};  ///< of warps that are not complete
@@ -198,11 +198,12 @@ struct Barrier {
     std::uint32_t lanes = 0;                        ///< bar.red: lanes that took part
     /// bar.red: where the result goes.
     struct Reduction {
-        std::uint32_t warp, operand, mask;
+        std::uint32_t warp, operand, mask;  ///< index of the warp, row of the predicate, lanes
     };
     std::vector<Reduction> reductions;
     std::uint8_t operation = 0;  ///< bar.red: 0 none, 1 popc, 2 and, 3 or
 
+    /// Whether a warp has come since the barrier was last complete.
     bool in_use() const { return waiting != 0 || arrived_warps != 0; }
 };
 
@@ -216,6 +217,7 @@ struct ClusterState {
     std::uint64_t arrived_threads = 0;  ///< at the cluster's barrier
     std::uint64_t phase = 0;            ///< of the barrier
 
+    /// Ends the phase when all live threads have arrived, and lets the waiting lanes go on.
     void complete_barrier_if_due();
     /// `lanes` are about to leave warp.live.
     void threads_exited(Warp::State& warp, std::uint32_t lanes);
@@ -225,17 +227,17 @@ struct ClusterState {
 
 /// The first cache line is what every step looks at.
 struct alignas(64) Cta::Implementation {
-    const InstructionInfo* information = nullptr;
-    StepScratch* scratch = nullptr;
+    const InstructionInfo* information = nullptr;  ///< of the kernel
+    StepScratch* scratch = nullptr;                ///< may be shared with other CTAs
     Checker* checker = nullptr;           ///< of a checked run
     ClusterState* cluster = nullptr;      ///< nullptr: no other CTA
     std::vector<AsyncOperation> started;  ///< by the present step
-    std::uint32_t released_warps = 0;
+    std::uint32_t released_warps = 0;     ///< bit per warp, by the present step
     std::uint32_t shared_bytes = 0;  ///< static and dynamic
 
-    LaunchContext launch;
-    const LoadedKernel::Implementation* kernel = nullptr;
-    const Program* program = nullptr;
+    LaunchContext launch;                                  ///< a copy; its pointers are not owned
+    const LoadedKernel::Implementation* kernel = nullptr;  ///< of the launch
+    const Program* program = nullptr;                      ///< of the launch's mode
     std::uint64_t changes = 0;             ///< events that another warp may wait for: see Cta::changes()
     ZeroedBytes shared;                    ///< empty when nothing there is evaluated
     bool shared_is_fresh = true;           ///< no CTA has run on it
@@ -245,24 +247,27 @@ struct alignas(64) Cta::Implementation {
     std::vector<Line> constants;           ///< a copy when the launch supplies addresses, else empty
     std::vector<std::byte> constant_bank;  ///< .const variables; a copy when they hold addresses, else empty
     std::vector<Line> registers;           ///< rows of all warps
-    std::vector<Warp> warps;
-    std::vector<Warp::State> states;
-    std::array<Barrier, kBarrierCount + kMaximumWarpgroups> barriers;
+    std::vector<Warp> warps;               ///< what callers hold; each refers to one of `states`
+    std::vector<Warp::State> states;       ///< by warp
+    std::array<Barrier, kBarrierCount + kMaximumWarpgroups> barriers;  ///< of the CTA, then of its warpgroups
     std::uint32_t used_barriers = 0;  ///< one bit for each that was used since start(); the others are as new
-    Dim3 position;
-    std::uint64_t linear_index = 0;
-    std::uint32_t sm = 0;
-    unsigned unfinished = 0;
+    Dim3 position;                    ///< in the grid
+    std::uint64_t linear_index = 0;   ///< in the grid, x fastest
+    std::uint32_t sm = 0;             ///< value of %smid
+    unsigned unfinished = 0;          ///< warps with live lanes
     bool specials_filled = false;  ///< those that are the same for every block of the launch
     ClusterState alone;            ///< what stands for the cluster when there is no other CTA
+    /// The state of the cluster, also where the CTA is the only one.
     ClusterState& own_cluster() { return cluster != nullptr ? *cluster : alone; }
-    unsigned cluster_rank = 0;
-    std::shared_ptr<Checker> own_checker;
-    std::unique_ptr<StepScratch> own_scratch;
-    CtaObserver* observer = nullptr;
-    std::uint32_t observer_tag = 0;
+    unsigned cluster_rank = 0;                 ///< of the CTA in its cluster
+    std::shared_ptr<Checker> own_checker;      ///< where the caller gave none
+    std::unique_ptr<StepScratch> own_scratch;  ///< where the caller gave none
+    CtaObserver* observer = nullptr;           ///< told of released warps; may be nullptr
+    std::uint32_t observer_tag = 0;            ///< the caller's own, passed to the observer
 
+    /// Enters a cluster, or leaves it (nullptr); begin of start().
     void join(ClusterState* with);
+    /// The barrier is complete: its lanes go on, and bar.red gets its results.
     void release(unsigned barrier);
     /// Lanes of `warp` have exited: barriers may be complete without them.
     void lanes_exited(Warp::State& warp);

@@ -10,6 +10,7 @@
 
 namespace heddle::ptx {
 
+/// The value of an mbarrier object, taken apart.
 struct MemoryBarrier {
     bool phase = false;             ///< parity of the phase that is going on
     std::uint32_t pending = 0;      ///< arrivals that it still needs

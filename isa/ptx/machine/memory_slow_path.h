@@ -23,9 +23,10 @@ void require_own_shared(Warp::State& warp, std::uint32_t mask, MemoryAccess& acc
 /// With the addresses of variables that are known at launch only.
 const std::vector<std::byte>& constant_bank_of(const Cta::Implementation& cta);
 
+/// A piece of memory of the host that stands for a small state space.
 struct SmallSpace {
-    std::uintptr_t base = 0;
-    std::uint64_t bytes = 0;
+    std::uintptr_t base = 0;  ///< address on the host
+    std::uint64_t bytes = 0;  ///< size
 };
 /// Local memory, constant bank, parameters: checks bounds, fills `offset` from the base, and rewrites the
 /// addresses of local memory to what the memory system sees. `highest` is the largest address of the lanes in
@@ -36,6 +37,7 @@ SmallSpace locate_small(Warp::State& warp, std::uint32_t mask, MemoryAccess& acc
 /// Lanes in several allocations: throws when one is outside of all.
 void check_lanes(Warp::State& warp, std::uint32_t mask, const MemoryAccess& access);
 
+/// Ends the run: timing mode has asked for values of memory that has none.
 [[noreturn]] void fail_no_values(const Warp::State& warp, const MemoryAccess& access,
                                  const Allocation& allocation);
 

@@ -17,8 +17,9 @@ struct PrintfSource {
     std::function<std::string(std::uint64_t address, std::size_t limit)> text;
 };
 
+/// What one call prints.
 struct Printed {
-    std::string text;
+    std::string text;        ///< UTF-8 or any other bytes of the program
     unsigned arguments = 0;  ///< used; what the device's printf returns
     std::string problem;     ///< a conversion that printf does not know; empty: none
 };

@@ -8,6 +8,7 @@
 
 namespace heddle::ptx {
 
+/// How a copy changes what is in memory already.
 enum class ReductionOperation : std::uint8_t {
     none,
     add,

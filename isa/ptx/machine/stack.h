@@ -10,6 +10,7 @@ namespace heddle::ptx {
 /// nullptr for other instructions.
 Handler select_stack(const Instruction& instruction);
 
+/// Whether the kernel has one of these instructions, so that its local memory may grow.
 bool uses_stack(const Kernel& kernel);
 
 }  // namespace heddle::ptx

@@ -13,10 +13,11 @@ namespace heddle::ptx {
 /// asked for, next to nothing of a CTA's shared memory is ever written.
 template <class T>
 struct ZeroedAllocator {
-    using value_type = T;
+    using value_type = T;  ///< as the standard library asks of allocators
     ZeroedAllocator() = default;
     template <class U>
     ZeroedAllocator(const ZeroedAllocator<U>&) noexcept {}
+    /// Zeroed memory, from calloc(); throws std::bad_alloc when there is none.
     T* allocate(std::size_t count) {
         if (void* memory = std::calloc(count, sizeof(T))) return static_cast<T*>(memory);
         throw_out_of_memory();

@@ -8,6 +8,7 @@
 
 namespace heddle::ptx {
 
+/// One instruction of a block must stay before another.
 struct Dependence {
     std::uint32_t before = 0;   ///< place in the block, from 0
     std::uint32_t latency = 0;  ///< cycles from the issue of the one to that of the other

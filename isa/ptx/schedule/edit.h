@@ -12,6 +12,7 @@ namespace heddle::ptx {
 /// The value of an unsigned constant of `bits` bits: what is above is cut off.
 std::uint64_t cut(std::uint64_t value, unsigned bits);
 
+/// An operand of kind `immediate`, its value cut to the size of `type`.
 Operand make_immediate(std::uint64_t value, Type type);
 
 /// Gives the instruction another opcode and suffixes ("wide.u32", written as words), and finds its form. The

@@ -5,6 +5,7 @@
 
 namespace heddle::ptx {
 
+/// How freely a pass may treat an instruction.
 enum class Effect : std::uint8_t {
     none,        ///< a function of its operands: may be moved, merged with its like, left out
     lanes,       ///< exchanges values between lanes: keeps its order among its like
@@ -14,6 +15,8 @@ enum class Effect : std::uint8_t {
     everything,  ///< nothing moves across it
 };
 
+/// Follows from opcode, suffixes and operands: reading a register that changes by itself, such as %clock, is
+/// `everything`.
 Effect effect_of(const Instruction& instruction);
 
 /// Reads a kernel parameter: an operand from the constant bank on the machine.

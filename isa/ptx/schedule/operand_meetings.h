@@ -18,6 +18,7 @@ class OperandMeetings {
   public:
     OperandMeetings(std::span<const RegisterOperands> operands, std::size_t registers);
 
+    /// Whether register `r` is read together with another one anywhere.
     bool any(std::uint32_t r) const { return !with_[r].empty(); }
     /// Of `r` with registers in each bank, where `physical` holds registers.
     std::array<unsigned, kRegisterBanks> count(std::uint32_t r,

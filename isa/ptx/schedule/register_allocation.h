@@ -13,7 +13,7 @@ namespace heddle::ptx {
 /// Of a kernel and of each function that it calls when it runs, by itself; numbers of different bodies do not
 /// add up here.
 struct RegisterAllocation {
-    static constexpr std::uint16_t kNone = 0xFFFF;
+    static constexpr std::uint16_t kNone = 0xFFFF;  ///< a register without a place
     /// Of each register of the kernel: the 32-bit register that holds it, the even one of a pair for 64 bits.
     /// kNone for predicates, values that are only kernel parameters, and registers that are never live.
     std::vector<std::uint16_t> physical;

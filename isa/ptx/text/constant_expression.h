@@ -7,11 +7,13 @@
 
 namespace heddle::ptx {
 
+/// The value of a constant expression.
 struct Constant {
+    /// How `bits` are read: 64-bit integer, fp32 or fp64.
     enum class Kind : std::uint8_t { integer, single, real };
-    Kind kind = Kind::integer;
-    bool is_unsigned = false;  ///< integer: .u64, else .s64
-    std::uint64_t bits = 0;    ///< two's complement, or IEEE bits of the width that `kind` says
+    Kind kind = Kind::integer;  ///< type of the value
+    bool is_unsigned = false;   ///< integer: .u64, else .s64
+    std::uint64_t bits = 0;     ///< two's complement, or IEEE bits of the width that `kind` says
 };
 
 /// Whether a constant starts here. Names are none, but for WARP_SZ.

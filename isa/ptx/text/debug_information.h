@@ -12,6 +12,7 @@
 
 namespace heddle::ptx {
 
+/// Reads the directives while the module is parsed and gives each instruction its place in the CUDA source.
 class DebugInformation {
   public:
     /// Reads all .file directives first: compilers write them behind the kernels that refer to them.

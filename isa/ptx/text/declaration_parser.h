@@ -9,6 +9,7 @@
 
 namespace heddle::ptx {
 
+/// Reads declarations at the cursor; errors are heddle::Error at the guilty token.
 class DeclarationParser {
   public:
     explicit DeclarationParser(TokenCursor& cursor) : cursor_(cursor) {}

@@ -14,12 +14,14 @@ namespace heddle::ptx {
 
 /// A .func. Its parameters are variables of parameter space, results first, from `first_formal` on.
 struct Function {
-    Kernel body;
-    std::size_t first_formal = 0, results = 0, arguments = 0;
-    bool defined = false;        ///< false: declared only
-    std::uint64_t address = 0;   ///< what a pointer to it holds
-    bool address_taken = false;  ///< a pointer to it exists
-    bool recursive = false;      ///< see mark_recursive()
+    Kernel body;                                               ///< parsed as if it were a kernel
+    std::size_t first_formal = 0, results = 0, arguments = 0;  ///< index in Kernel::variables of the first
+                                                               ///< parameter, and how many there are of each
+                                                               ///< kind
+    bool defined = false;                                      ///< false: declared only
+    std::uint64_t address = 0;                                 ///< what a pointer to it holds
+    bool address_taken = false;                                ///< a pointer to it exists
+    bool recursive = false;                                    ///< see mark_recursive()
 };
 using Functions = std::map<std::string, Function>;
 

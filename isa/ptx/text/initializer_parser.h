@@ -9,6 +9,7 @@
 
 namespace heddle::ptx {
 
+/// Reads the initial value of one variable; errors are heddle::Error at the guilty token.
 class InitializerParser {
   public:
     /// `dimensions` of the array, outermost first, the lanes of a vector type last; none for a scalar. An

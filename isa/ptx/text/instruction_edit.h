@@ -19,7 +19,7 @@ Instruction as_local_access(const Instruction& n);
 
 /// Where the registers and variables of a body are in the kernel.
 struct Frame {
-    std::vector<std::uint32_t> registers, variables;
+    std::vector<std::uint32_t> registers, variables;  ///< index in the kernel, by index in the body
 };
 void rename(Operand& operand, const Frame& frame);
 

@@ -13,6 +13,8 @@
 
 namespace heddle::ptx {
 
+/// Reads instructions of one body. An instruction that the table does not have becomes a `trap` and an entry
+/// of `unsupported`.
 class InstructionParser {
   public:
     InstructionParser(TokenCursor& cursor, Kernel& kernel, SymbolScopes& symbols,

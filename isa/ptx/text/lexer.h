@@ -8,6 +8,7 @@
 
 namespace heddle::ptx {
 
+/// What a token is; the comments show the text.
 enum class TokenKind : std::uint8_t {
     word,         ///< identifier: add, %r1, $L__BB0_1, _
     suffix,       ///< a dot and what follows it: .s32, .shared::cta, .L1::no_allocate; `text` has no dot
@@ -19,12 +20,14 @@ enum class TokenKind : std::uint8_t {
     end,
 };
 
+/// One token of a source, which must outlive it.
 struct Token {
-    TokenKind kind = TokenKind::end;
-    std::string_view text;   ///< into the source
-    std::uint64_t bits = 0;  ///< value: integers two's complement, single and real as IEEE bits
-    std::uint32_t line = 0;  ///< 1-based
+    TokenKind kind = TokenKind::end;  ///< decides whether `bits` holds a value
+    std::string_view text;            ///< into the source
+    std::uint64_t bits = 0;           ///< value: integers two's complement, single and real as IEEE bits
+    std::uint32_t line = 0;           ///< 1-based
 
+    /// Whether the token is this character.
     bool is(char punctuation) const {
         return kind == TokenKind::punctuation && text.size() == 1 && text[0] == punctuation;
     }

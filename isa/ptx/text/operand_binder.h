@@ -15,14 +15,15 @@ namespace heddle::ptx {
 inline constexpr const char* kReservedShared = "%reserved_smem";
 inline constexpr std::uint64_t kReservedSharedBytes = 1024;
 
+/// Matches operands as written with the patterns of one row and resolves their names.
 class OperandBinder {
   public:
     OperandBinder(Kernel& kernel, SymbolScopes& symbols) : kernel_(kernel), symbols_(symbols) {}
 
     /// What is wrong, with the guilty token.
     struct Complaint {
-        std::string problem, remedy;
-        Token token;
+        std::string problem, remedy;  ///< sentence for the user, and advice
+        Token token;                  ///< where it stands
     };
     /// Fills instruction.operands, one for each pattern of the row. `end` is the token after the
     /// instruction: the guilty one when an operand is missing.

@@ -13,11 +13,13 @@
 
 namespace heddle::ptx {
 
+/// Names of one kernel while it is parsed. An inner scope hides names of outer ones.
 class SymbolScopes {
   public:
     /// The variables that the kernel has already are in the outermost scope.
     explicit SymbolScopes(Kernel& kernel);
 
+    /// Begins a scope within the present one.
     void open() { scopes_.emplace_back(); }
     /// Ends the innermost scope. Labels used and not found in it are looked for in the enclosing one;
     /// `pending()` of the outermost scope holds those that do not exist.
@@ -45,10 +47,12 @@ class SymbolScopes {
     /// Operand `operand` of instruction `instruction` is this label: filled in by close().
     void refer_to_label(const Token& token, std::uint32_t instruction, std::uint32_t operand);
 
+    /// A use of a label that no scope has declared yet.
     struct Reference {
-        Token token;
-        std::uint32_t instruction, operand;
+        Token token;                         ///< the label as written
+        std::uint32_t instruction, operand;  ///< which operand of which instruction is to be filled in
     };
+    /// After close() of the outermost scope: labels that do not exist.
     const std::vector<Reference>& unresolved() const { return unresolved_; }
     std::vector<std::string> label_names() const;  ///< of the scopes closed so far
 

@@ -9,14 +9,20 @@
 
 namespace heddle::ptx {
 
+/// Owns the tokens of a file and stands before one of them.
 class TokenCursor {
   public:
     TokenCursor(std::vector<Token> tokens, std::string file_name);
 
+    /// The token `ahead` places on, without moving; the token `end` behind the last one.
     const Token& peek(std::size_t ahead = 0) const;
+    /// Returns the present token and moves behind it.
     const Token& next();
+    /// Whether all tokens have been read.
     bool at_end() const { return peek().kind == TokenKind::end; }
 
+    /// Moves behind the present token if it is this character, or the word `text` behind a dot; returns
+    /// whether it did.
     bool accept(char punctuation);
     bool accept_suffix(std::string_view text);
     /// `what` completes the sentence "expected ...".

@@ -12,6 +12,7 @@
 
 namespace heddle::target {
 
+/// The data-centre devices differ in their compute capability and in the residency limits of an SM alone.
 constexpr Generation blackwell_of(unsigned compute_capability, unsigned warps = 64, unsigned ctas = 32) {
     return {
         .name = "Blackwell",

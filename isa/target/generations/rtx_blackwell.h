@@ -12,6 +12,7 @@
 
 namespace heddle::target {
 
+/// The devices differ in their compute capability alone.
 constexpr Generation rtx_blackwell_of(unsigned compute_capability) {
     return {
         .name = "RTX Blackwell",
