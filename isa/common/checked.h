@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-/// One kind of number that files hold, and which of them there can be.
+/// A kind of number that files hold, with the range of values that are accepted.
 struct Gate {
     const char* what;    ///< "a time in microseconds": what a value that is refused is not
     double least, most;  ///< that there can be; both are admitted
@@ -30,7 +30,7 @@ struct Gate {
     double check(double value, const SourceLocation& where) const;
     std::int64_t check(std::int64_t value, const SourceLocation& where) const;
     std::uint64_t check(std::uint64_t value, const SourceLocation& where) const;
-    /// The Error alone; `text`: what stands there.
+    /// Throws the error of check(); `text` is what the file has in place of a value.
     [[noreturn]] void refuse(const std::string& text, const SourceLocation& where) const;
     [[noreturn]] void refuse(double value, const SourceLocation& where) const;
 };
@@ -41,7 +41,7 @@ namespace gates {
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 44;
 /// 2^60: of all tensors of a step together.
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
-/// Of what is counted in 31 bits wherever it is used: threads, thread blocks, ranks, stages.
+/// The most threads, thread blocks, ranks or stages, all of which are counted in 31 bits.
 inline constexpr std::int64_t kMostThings = (std::int64_t{1} << 31) - 1;
 
 inline constexpr Gate kMicroseconds{"a time in microseconds", 0, 1e15};  // 32 years

@@ -67,7 +67,7 @@ enum class Synchronisation : std::uint8_t {
     dependency_wait,    ///< griddepcontrol.wait: until the grids that this one depends on have ended
 };
 
-/// What an instruction does with an mbarrier, as far as its latency depends on it.
+/// The use that an instruction makes of an mbarrier, as far as its latency depends on it.
 enum class MemoryBarrierUse : std::uint8_t { none, arrive, try_wait, test_wait };
 
 /// Which lines a cache gives up first (PTX ISA, "Cache eviction priority hints").
@@ -263,7 +263,7 @@ class LoadedKernel {
     /// The CUDA source of an instruction: "blas.cu:12 (dot(float*) inlined at blas.cu:30)"; "" when the
     /// module was compiled without -lineinfo.
     std::string describe_source(std::size_t instruction) const;
-    /// Of InstructionInfo::source: the files that the module names.
+    /// The files that the module names, to which InstructionInfo::source refers.
     std::span<const std::string> source_files() const;
 
     struct Implementation;
@@ -320,7 +320,7 @@ class Cta;
 
 inline constexpr unsigned kMaximumClusterSize = 16;  ///< CTAs; more than 8 needs an opt-in on Hopper
 
-/// Who wants to know of warps released by other CTAs or by the end of asynchronous work.
+/// Is told of warps that other CTAs or the end of asynchronous work have released.
 class CtaObserver {
   public:
     virtual ~CtaObserver() = default;

@@ -11,14 +11,15 @@
 
 namespace heddle::ptx {
 
-/// Where the bytes of allocations lie that others reach as well, such as a program that shares memory with its virtual GPU.
+/// Memory for allocations that others reach as well, such as a program that shares memory with its virtual
+/// GPU.
 class MemoryArena {
   public:
     virtual ~MemoryArena() = default;
     /// An address, a multiple of `alignment`, with so many bytes that are zero. Throws heddle::Error when there is no room.
     virtual std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment) = 0;
     virtual void release(std::uint64_t address, std::uint64_t bytes) = 0;
-    /// Where the bytes of an address lie in this process.
+    /// The address in this process of the bytes at a device address.
     virtual std::byte* at(std::uint64_t address) = 0;
 };
 

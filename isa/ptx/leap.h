@@ -18,11 +18,12 @@ namespace heddle::ptx {
 class LeapProgram {
   public:
     explicit LeapProgram(const LoadedKernel& kernel);
-    /// Why no warp of this kernel may leap; empty: they may.
+    /// The reason why no warp of this kernel may leap; empty when they may.
     const std::string& obstacle() const { return obstacle_; }
-    /// Something waits for the state of an arrival: only an even number of phases leaves that as it was.
+    /// Whether an instruction waits for the state that an arrival returned; a leap must then pass an even
+    /// number of phases, which leaves the state as it was.
     bool waits_for_states() const { return waits_for_states_; }
-    /// What a thread block does may depend on what others have written.
+    /// Whether the work of a thread block may depend on what other thread blocks have written.
     bool blocks_depend() const { return blocks_depend_; }
 
     /// What a leap does with an instruction.
@@ -36,9 +37,9 @@ class LeapProgram {
         arrive,      ///< at a barrier in shared memory: skipped, but part of the signature
         stop,        ///< not in a leap: it ends the warp, or values would pass between warps
     };
-    /// By index of the instruction.
+    /// The action for each instruction, by its index.
     std::span<const Action> actions() const { return actions_; }
-    /// The loop that begins with this instruction lies in another one.
+    /// Whether the loop that begins with instruction `head` lies in another loop.
     bool in_loop(std::uint32_t head) const;
 
   private:

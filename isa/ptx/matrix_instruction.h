@@ -18,7 +18,7 @@ MatrixTypes matrix_types(const Instruction& instruction);
 
 /// How fragments of A and B lie.
 struct MatrixLayouts {
-    bool a_row = true, b_row = false;  ///< else column-major
+    bool a_row = true, b_row = false;  ///< row-major; false: column-major
 };
 /// By the suffixes .row and .col; without them the defaults above.
 MatrixLayouts matrix_layouts(const Instruction& instruction);

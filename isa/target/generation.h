@@ -90,7 +90,7 @@ struct Generation {
     unsigned mma_k(unsigned element_bytes) const {
         return (mma_by_quads ? 8 : has_mma_m16n8k16 ? 32 : 16) / element_bytes;
     }
-    /// Of one generation, whatever the compute capability.
+    /// Whether both are of one generation, whatever their compute capabilities.
     bool operator==(const Generation& other) const { return std::string_view(name) == other.name; }
 
     // The first of each generation: 7.0, 7.5, 8.0, 8.9, 9.0, 10.0 and 12.0.

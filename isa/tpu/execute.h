@@ -18,7 +18,7 @@ constexpr std::size_t unit_count(const Limits& limits) {
            3 * std::size_t{limits.matrix_units};  // loads, stores, vector, transpose, matrix units, sequencer
 }
 
-/// Told of every instruction as it is issued and as it is performed.
+/// Is told of every instruction when it is issued and when it is performed.
 class ExecutionListener {
   public:
     virtual ~ExecutionListener() = default;

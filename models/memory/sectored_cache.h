@@ -164,11 +164,12 @@ class SectoredCache {
         else
             touch_hinted(index, policy);
     }
-    /// Lines of a set that may have EvictionPolicy::last; further ones count as normal.
+    /// Limits how many lines of a set may have EvictionPolicy::last; further ones count as normal.
     void limit_last(unsigned ways) {
         most_last_ = ways;
     }
-    /// Of each set, the `ways` lines that go first lose what is valid and not dirty.
+    /// The `ways` lines of each set that would be replaced first lose their valid sectors, except for dirty
+    /// ones.
     void forget_oldest(unsigned ways);
     std::size_t lines() const {
         return std::size_t{sets_} * ways_;

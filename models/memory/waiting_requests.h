@@ -1,4 +1,4 @@
-// Who waits in an L2 slice for sectors that are under way: a list for each line's slot.
+// Requests that wait in an L2 slice for sectors that are under way: a list for each line's slot.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,8 @@ class ScheduleRun {
 
     /// Whether every worker has performed its last operation.
     bool finished() const { return busy_workers_ == 0; }
-    /// Of the last worker, and of each.
+    /// The time at which the last worker ended, the time at which each one ended, and the number of events
+    /// that were carried out. Cycles are picoseconds.
     Cycle end() const { return end_; }
     const std::vector<Cycle>& worker_ends() const { return worker_ends_; }
     std::uint64_t events() const { return events_; }

@@ -23,7 +23,7 @@ struct IssuedInstruction {
     }
 };
 
-/// Told what a unit has done: for timelines and tests.
+/// Is told of every instruction that a unit has finished; timelines and tests implement it.
 class UnitObserver {
   public:
     virtual ~UnitObserver() = default;
@@ -48,7 +48,7 @@ class InstructionQueue {
         entries_.push_back({issued, now + 1});
         tell_depth(now);
     }
-    /// From now on its depth is told as signal number `signal`; nullptr: it is not.
+    /// From now on reports the queue's depth to `probe` as signal number `signal`; nullptr stops that.
     void watch(SignalProbe* probe, std::size_t signal) {
         probe_ = probe;
         signal_ = signal;
@@ -56,7 +56,8 @@ class InstructionQueue {
 
     /// Whether nothing is queued, what was pushed in this cycle included.
     bool empty() const { return entries_.empty(); }
-    /// What waits in front, seen or not; nullptr when empty.
+    /// The oldest instruction, even if it was pushed in this cycle and front() does not show it yet; nullptr
+    /// when empty.
     const tpu::Instruction* first() const {
         return entries_.empty() ? nullptr : entries_.front().issued.instruction;
     }

@@ -51,7 +51,7 @@ class AccumulatingElement : public sc_core::sc_module {
     AccumulatingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic);
     /// What the cell was given out of step; empty when nothing was.
     const std::string& fault() const { return fault_; }
-    /// In the present cycle, as seen after its clock edge.
+    /// Whether the cell multiplied in the present cycle, as seen after its clock edge.
     bool worked() const { return worked_; }
 
   private:

@@ -33,7 +33,8 @@ class SyncFlags : public sc_core::sc_module, public SyncFlagInterface {
     /// The flags of all cores, this one's among them, by core number.
     void connect(std::vector<SyncFlags*> cores) { cores_ = std::move(cores); }
     void reset();
-    /// Who signals each flag of this core, so that waits can be told apart; nullptr: nobody does.
+    /// Finds out from the program which unit signals each flag of this core, so that statistics can tell what
+    /// a wait was for; nullptr forgets it.
     void name_signallers(const tpu::CoreProgram* program);
 
     bool ready(const tpu::Instruction& instruction, Cycle now) const override;

@@ -35,7 +35,7 @@ class TpuCore : public sc_core::sc_module {
 
     /// Resets every unit.
     void reset();
-    /// Hands all units where values live; nullptr in timing mode. Not owned.
+    /// Gives all units the objects that hold values; nullptr in timing mode. They are not owned.
     void set_values(tpu::CoreState* state, tpu::Memory* hbm_values);
     /// Tells `observer` what all units do; nullptr: nobody.
     void set_observer(UnitObserver* observer);

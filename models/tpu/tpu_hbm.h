@@ -13,7 +13,7 @@
 
 namespace heddle::models {
 
-/// Who sends requests and is told of their end.
+/// A unit that sends requests and is told of their end.
 class HbmClient {
   public:
     virtual ~HbmClient() = default;

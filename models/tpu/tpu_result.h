@@ -63,7 +63,7 @@ struct TpuResult {
     std::uint64_t instructions = 0;                    ///< of all cores, repeats counted each time
     std::uint64_t macs = 0;                            ///< useful ones
     std::uint64_t bytes_loaded = 0, bytes_stored = 0;  ///< between HBM and cores, by DMA
-    std::uint64_t host_bytes = 0;                      ///< of these
+    std::uint64_t host_bytes = 0;                      ///< of these bytes, those to and from the host
     HbmStatistics hbm;                                 ///< of the bus
     std::vector<TpuCoreResult> cores;                  ///< by core number
     /// Shares of the cycles, over all units of a kind: rows entering the arrays, the vector unit working, the

@@ -51,7 +51,7 @@ class UnitClock {
         state_ = state;
         if (probe_ != nullptr) probe_->set(signal_, since_, static_cast<std::uint32_t>(state));
     }
-    /// From now on every state is told as signal number `signal`; nullptr: none is.
+    /// From now on reports every state to `probe` as signal number `signal`; nullptr stops that.
     void watch(SignalProbe* probe, std::size_t signal) {
         probe_ = probe;
         signal_ = signal;
