@@ -23,18 +23,20 @@ struct ActivitySeen {
     double part = 0;                    ///< of the whole command's work, 0..1; 0: nobody knows
     std::int64_t begun = 0;             ///< when, in nanoseconds of the monotonic clock
 
-    /// How much of it is done, 0..1: by count, or by cycles where that says more. 0 when nobody knows.
+    /// The part of it that is done, 0 to 1: by count, or by cycles where that gives more. 0 when it is not
+    /// known.
     double share() const;
 };
 
-/// "kernel saxpy (12 of 4,096 thread blocks, cycle 1,234,567)"
+/// A line for people, such as "kernel saxpy (12 of 4,096 thread blocks, cycle 1,234,567)".
 std::string describe(const ActivitySeen& activity);
 
-/// The place where one process writes. Everything in it is atomic: a reader never waits, nor does the writer.
+/// The place where one process writes its activity. All fields are atomic, so neither readers nor the writer
+/// wait.
 class Activity {
   public:
-    /// Written by the process itself: from begin() to end() it is about `activity`, and what it has done so
-    /// far, of the unit of `activity`, or in cycles of the simulated clock. Texts that are too long for the
+    /// The process itself calls these. From begin() to end() it works on `activity`, and sets how much it has
+    /// done, in the unit of `activity` and in cycles of the simulated clock. Texts that are too long for the
     /// place are cut.
     void begin(const ActivitySeen& activity);
     void end();

@@ -22,11 +22,11 @@ struct Gate {
     bool admits(std::int64_t value) const { return admits(static_cast<double>(value)); }
     bool admits(std::uint64_t value) const { return admits(static_cast<double>(value)); }
 
-    /// "a finite number from 0 to 1e+15"
+    /// The accepted range for messages, such as "a finite number from 0 to 1e+15".
     std::string range() const;
 
-    /// The value. Throws heddle::Error, which says what it is not and what there can be, when it is not
-    /// admitted.
+    /// Returns the value if it is admitted. Otherwise throws heddle::Error, which says what was expected and
+    /// which range is accepted.
     double check(double value, const SourceLocation& where) const;
     std::int64_t check(std::int64_t value, const SourceLocation& where) const;
     std::uint64_t check(std::uint64_t value, const SourceLocation& where) const;
@@ -54,7 +54,7 @@ inline constexpr Gate kThings{"a count", 0, static_cast<double>(kMostThings), tr
 
 }  // namespace gates
 
-/// a * b and a + b; nothing when the type has no room for it.
+/// The product a * b and the sum a + b; nothing when the type cannot hold them.
 template <class Integer>
 std::optional<Integer> checked_product(Integer a, Integer b) {
     Integer result;
@@ -66,13 +66,13 @@ std::optional<Integer> checked_sum(Integer a, Integer b) {
     return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
 }
 
-/// The value in another integer type; nothing when it has no place there.
+/// The value in another integer type; nothing when that type cannot hold it.
 template <class To, class From>
 std::optional<To> narrowed(From value) {
     return std::in_range<To>(value) ? std::optional(static_cast<To>(value)) : std::nullopt;
 }
 
-/// A whole number, as files hold it among others; nothing when it is a fraction, or none of 64 bits.
+/// A number of a file as an integer; nothing when it is a fraction or does not fit 64 bits.
 std::optional<std::int64_t> whole_number(double value);
 
 }  // namespace heddle

@@ -18,7 +18,8 @@ class LimitReached : public Error {
 void set_cycle_limit(std::uint64_t cycles);
 std::uint64_t cycle_limit();
 
-/// The command's time is over: whatever runs ends soon, with LimitReached. For signal handlers too.
+/// Says that the command's time is over: whatever runs ends soon, with LimitReached. Signal handlers may call
+/// it.
 void set_out_of_time();
 bool is_out_of_time();
 

@@ -24,8 +24,8 @@ class ExecutionListener {
     virtual ~ExecutionListener() = default;
     /// Instruction number `sequence` of the core went into its unit's queue.
     virtual void issued(std::size_t core, std::uint64_t sequence) = 0;
-    /// It is performed; for the sequencer's own instructions there is no issued() and `sequence` means
-    /// nothing. VMEM is as it was before.
+    /// The instruction is about to be performed; VMEM is as it was before. The sequencer's own instructions
+    /// have no issued(), and their `sequence` has no meaning.
     virtual void performs(std::size_t core, const Instruction& instruction, const LoopCounters& counters,
                           std::uint64_t sequence, std::span<const std::byte> vmem) = 0;
 };

@@ -13,7 +13,7 @@ namespace heddle::models {
 /// host: all that wait for a line can be brought into its caches at once.
 class WaitingRequests {
   public:
-    /// Nobody waits in `slots` slots.
+    /// Makes `slots` empty lists.
     void reset(std::size_t slots) {
         newest_.assign(slots, kNobody);
         links_.clear();

@@ -31,8 +31,8 @@ class UnitObserver {
     virtual void finished(const Block& unit, const IssuedInstruction& issued, Cycle begin, Cycle end) = 0;
 };
 
-/// First in, first out, of bounded depth. What is put in shows in the next cycle, and room made shows in the
-/// next cycle, so that the order in which two blocks are called within a cycle does not matter.
+/// A first-in, first-out queue of bounded depth. New entries and freed room become visible in the next cycle,
+/// so that the order in which two blocks are called within a cycle does not matter.
 class InstructionQueue {
   public:
     explicit InstructionQueue(std::size_t depth) : depth_(depth) {}
@@ -63,7 +63,7 @@ class InstructionQueue {
     }
     /// The first cycle in which front() shows something; kNever when empty.
     Cycle visible_from() const { return entries_.empty() ? kNever : entries_.front().visible; }
-    /// nullptr when nothing is there for the unit to see in cycle `now`.
+    /// The oldest entry that is visible in cycle `now`; nullptr when there is none.
     const IssuedInstruction* front(Cycle now) const {
         return entries_.empty() || entries_.front().visible > now ? nullptr : &entries_.front().issued;
     }
@@ -77,7 +77,7 @@ class InstructionQueue {
             waiting_ = nullptr;
         }
     }
-    /// True when an instruction before `sequence` for which `predicate` holds has not left the queue.
+    /// Whether the queue still holds an instruction before `sequence` for which `predicate` holds.
     template <class Predicate>
     bool has_earlier(std::uint64_t sequence, Predicate predicate) const {
         for (const Entry& entry : entries_) {
@@ -110,12 +110,12 @@ class InstructionQueue {
     Block* waiting_ = nullptr;
 };
 
-/// What a sequencer sees of a unit.
+/// A unit as the sequencer sees it.
 class InstructionSink : public virtual sc_core::sc_interface {
   public:
     /// The queue that takes such an instruction.
     virtual InstructionQueue& queue_for(const tpu::Operation& operation) = 0;
-    /// Puts it there and wakes the unit.
+    /// Puts the instruction into its queue and wakes the unit.
     virtual void issue(Cycle now, const IssuedInstruction& issued) = 0;
     virtual bool is_idle() const = 0;
     /// The instructions at the head of its queues, for a deadlock report.

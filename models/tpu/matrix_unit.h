@@ -55,7 +55,8 @@ class MatrixUnit : public Block, public InstructionSink {
     void set_observer(UnitObserver* observer) { observer_ = observer; }
     const MatrixUnitStatistics& statistics();
 
-    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    /// Ends the accounts of a run: the last state lasts until cycle `end`, so that all times add up to the
+    /// run.
     void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
 
     Cycle tick(Cycle now) override;

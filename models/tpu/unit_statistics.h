@@ -10,7 +10,7 @@
 
 namespace heddle::models {
 
-/// What a unit's next instruction waits for, or that it works.
+/// The state of a unit: it works, or its next instruction waits for something.
 enum class UnitState : std::uint8_t {
     empty,  ///< no instruction is there
     working,
@@ -42,7 +42,7 @@ SignalDeclaration state_signal(const std::string& name, const std::string& unit)
 /// Adds up how long a unit was in which state, from the moments at which the state changed.
 class UnitClock {
   public:
-    /// From cycle `at` on the unit is in `state`. `at` never goes back.
+    /// Enters `state` in cycle `at`, which must not lie before that of the last call.
     void enter(UnitState state, Cycle at) {
         if (at > since_) {
             times_[static_cast<std::size_t>(state_)] += at - since_;

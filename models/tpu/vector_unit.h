@@ -38,7 +38,8 @@ class VectorUnit : public Block, public InstructionSink {
     /// Counts up to the last cycle.
     const VectorUnitStatistics& statistics();
 
-    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    /// Ends the accounts of a run: the last state lasts until cycle `end`, so that all times add up to the
+    /// run.
     void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
 
     Cycle tick(Cycle now) override;
