@@ -73,7 +73,7 @@ enum class MemoryBarrierUse : std::uint8_t { none, arrive, try_wait, test_wait }
 /// Which lines a cache gives up first (PTX ISA, "Cache eviction priority hints").
 enum class CachePriority : std::uint8_t { none, normal, first, last, unchanged };
 
-/// What an access asks of the caches.
+/// The cache operators and hints of an access.
 struct CachePolicy {
     CachePriority l1 = CachePriority::none;         ///< priority in L1
     CachePriority primary = CachePriority::none;    ///< L2, of `sixteenths` of the lines
@@ -139,8 +139,8 @@ struct MemoryAccess {
     std::uint32_t zero_filled_lanes = 0;
 };
 
-/// What the steps of warps write and read on the way, one step at a time. Thread blocks of one launch may
-/// share one, so that it stays in the host's caches.
+/// Memory that a step of a warp uses, one step at a time. Thread blocks of one launch may share one, so that
+/// it stays in the host's caches.
 struct StepScratch {
     MemoryAccess access;  ///< of the last memory instruction
     /// The allocation that each instruction last accessed: nearly always the right one.
@@ -183,7 +183,7 @@ struct AsyncOperation {
     CachePolicy cache;  ///< of the global side
 };
 
-/// What one step did.
+/// The effects of one step of a warp.
 struct StepResult {
     const InstructionInfo* info = nullptr;  ///< the instruction that was performed; nullptr: none
     std::uint32_t active_lanes = 0;        ///< after the guard predicate; may be 0
@@ -195,7 +195,7 @@ struct StepResult {
     std::uint32_t started_operations = 0;
 };
 
-/// How much is evaluated.
+/// Which values are computed.
 enum class Mode : std::uint8_t {
     functional,  ///< every value
     timing,      ///< only what steers: addresses, predicates, loop counters, synchronisation
@@ -211,9 +211,9 @@ enum class Assembly : std::uint8_t {
 /// when the kernel uses an instruction or operand form that is not supported.
 class LoadedKernel {
   public:
-    /// The module must outlive nothing: what is needed is copied. `entry` is the kernel's name, as
-    /// Module::find() takes it.
-    /// `compute_capability` chooses the machine operations per instruction; 0: that of the module's .target.
+    /// The module need not outlive this object, which copies what it needs. `entry` is the kernel's name, as
+    /// Module::find() takes it. `compute_capability` chooses the machine operations per instruction; 0: that
+    /// of the module's .target.
     LoadedKernel(const std::shared_ptr<const Module>& module, const std::string& entry,
                  unsigned compute_capability = 0, Assembly assembly = Assembly::as_written);
     ~LoadedKernel();
@@ -227,7 +227,7 @@ class LoadedKernel {
     /// Registers per thread (32 bit) by the allocation, within .maxnreg, launch bounds and what the machine
     /// has; up to 4 more below 32, where they cost no occupancy. Decides occupancy.
     unsigned registers_per_thread() const;
-    /// Takes another count, such as that of NVIDIA's assembler.
+    /// Replaces the count by another one, such as that of NVIDIA's assembler.
     void set_registers_per_thread(unsigned registers);
     /// The same before any bounds: the highest register that the allocation uses, plus one.
     unsigned register_count() const;
@@ -247,7 +247,7 @@ class LoadedKernel {
     std::span<const Parameter> parameters() const;
     /// Initial values of the module's .const variables, each at its Variable::offset.
     std::span<const std::byte> constants() const;
-    /// Its values may depend on time: it reads %clock, %clock64 or %globaltimer.
+    /// Whether values may depend on time: the kernel reads %clock, %clock64 or %globaltimer.
     bool reads_clock() const;
     /// Thread blocks (or clusters) of a launch tell each other nothing: no atomic operations on global memory, no volatile or ordered accesses
     /// to it, no output and no heap. Then they may run in any order and at the same time, with the same results.
@@ -274,9 +274,8 @@ class LoadedKernel {
     std::unique_ptr<Implementation> implementation_;
 };
 
-/// One launch: a kernel with its grid, parameters and memory.
-/// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. In functional
-/// runs it says nothing.
+/// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. It has no
+/// effect in functional runs.
 struct AccessPolicyWindow {
     std::uint64_t base = 0, bytes = 0;  ///< no window: 0 bytes
     double hit_ratio = 1;  ///< part of the range's lines that get `hit`, in sixteenths; the others `miss`
@@ -294,7 +293,8 @@ struct LaunchContext {
     GlobalMemory* memory = nullptr;     ///< of the device
     Mode mode = Mode::functional;       ///< which instructions are evaluated
     unsigned compute_capability = 90;  ///< decides the arithmetic of mma.sync
-    /// Where the output of the kernel's printf goes, one call at a time; none: standard output.
+    /// Receives the output of the kernel's printf, one call at a time; when it is empty, the output goes to
+    /// standard output.
     std::function<void(std::string_view)> print = {};
     std::uint64_t heap_bytes = std::uint64_t{8} << 20;  ///< what malloc may give out: cudaLimitMallocHeapSize
     /// Functional mode: look for errors that need not show in the results. nullptr: do not.
@@ -394,19 +394,20 @@ class Cta {
     void set_observer(CtaObserver* observer, std::uint32_t tag);
     /// The work that the last step began: StepResult::started_operations of them.
     std::span<AsyncOperation> started();
-    /// The end of work that a warp of this CTA began.
+    /// To be called when work that a warp of this CTA began has ended.
     void complete(const AsyncOperation& operation);
-    /// Nothing in the machine can go on: lets lanes that wait for others at a reconvergence point go ahead,
-    /// and ends waits that may end without success. Returns the warps released, bit i for warp i.
+    /// To be called when nothing in the machine can go on: lets lanes that wait for others at a reconvergence
+    /// point go ahead, and ends waits that may end without success. Returns the warps released, bit i for
+    /// warp i.
     std::uint32_t resume_stalled();
     /// Counts what other warps can notice: values changed in memory by atomics, barriers completed, warps
-    /// finished. While it stands still and nothing is stored, waiting in a loop is in vain.
+    /// finished. As long as the count stays the same and nothing is stored, a loop that waits cannot end.
     std::uint64_t changes() const;
     WarpFingerprint fingerprint(unsigned index) const;
     unsigned warp_count() const;
     Warp& warp(unsigned index);
     bool finished() const;
-    /// What each unfinished warp waits for, one line each, for a deadlock report.
+    /// A text for a deadlock report: a line for each unfinished warp, with what it waits for.
     std::string describe_waiting() const;
 
     struct Implementation;
@@ -427,7 +428,7 @@ std::uint64_t run_functionally(const LaunchContext& launch);
 /// names such a variable.
 void allocate_module_variables(const LoadedKernel& kernel, GlobalMemory& memory);
 void allocate_module_variables(std::span<const Variable> variables, GlobalMemory& memory);
-/// Where a .global variable lies, 0 when it has no place.
+/// The address of a .global variable; 0 when it has none yet.
 std::uint64_t module_variable_address(const GlobalMemory& memory, const std::string& variable);
 
 /// Lays `values` out as the kernel's parameters. Each value is given as raw bytes of exactly the parameter's

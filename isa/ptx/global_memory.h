@@ -81,7 +81,7 @@ class GlobalMemory {
     explicit GlobalMemory(MemoryArena* arena = nullptr) { arena_.arena = arena; }
     /// Returns the base address, a multiple of 256 and of `alignment`, which is a power of two.
     std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed, std::uint64_t alignment = 1);
-    /// Ends an allocation that allocate() made; its addresses are not used again. Returns false when none
+    /// Releases an allocation that allocate() made; its addresses are not used again. Returns false when none
     /// begins there.
     bool release(std::uint64_t base);
     void clear();
@@ -102,7 +102,7 @@ class GlobalMemory {
     void set_module(std::string name) { module_ = std::move(name); }
     const std::string& module() const { return module_; }
 
-    /// Bounds-checked copies for hosts; throw heddle::Error.
+    /// Copies for hosts. They check the bounds and throw heddle::Error when a byte lies in no allocation.
     void write(std::uint64_t address, std::span<const std::byte> bytes);
     void read(std::uint64_t address, std::span<std::byte> bytes) const;
 

@@ -29,8 +29,8 @@ bool will_perform_again(const Warp& warp, std::uint32_t instruction);
 /// arrival changes it, except one that completes the barrier.
 std::array<std::uint64_t, 16> barrier_states(const Cta& block);
 
-/// That at an address of MemoryAccess, in the block's own shared memory or that of its cluster. Nothing:
-/// there is none.
+/// The mbarrier at an address of MemoryAccess, in the block's own shared memory or in that of its cluster;
+/// nothing when there is none.
 std::optional<MemoryBarrierState> memory_barrier_state(const Cta& block, std::uint64_t address);
 
 }  // namespace heddle::ptx

@@ -78,13 +78,13 @@ class WarpLeap {
     /// Performs `steps` instructions. Returns whether the warp is then where it was when the leap began, in
     /// the same loop, with the same lanes together; false also when it meets something that it cannot leap.
     bool turn(std::uint64_t steps, LeapObserver* observer = nullptr);
-    /// Of the last turn: branches taken, barriers and phases used. Two turns with the same signature do the
-    /// same to all barriers.
+    /// A number for the branches taken and the barriers and phases used in the last turn. Two turns with the
+    /// same signature do the same to all barriers.
     std::uint64_t signature() const { return signature_; }
     /// After the last turn, when all warps have made whole rings of them: registers that hold states which
     /// arrivals returned hold those of before, as the barriers do.
     void restore_states();
-    /// Registers as they were when the leap began.
+    /// Restores the registers of the moment when the leap began.
     void undo();
 
   private:

@@ -18,7 +18,9 @@ namespace heddle::models::gpu {
 /// Knows of each warp only when its next instruction has its operands, what it waits for until then, and
 /// which unit it needs. From that it plans the next issue: the cycle, the warp, and the reasons of the idle
 /// cycles until then. Every change of its state first accounts for the cycles that have passed, then makes it
-/// plan again.  Members lie in the order in which they are used together, by cache lines of the host.
+/// plan again.
+///
+/// Members lie in the order in which they are used together, by cache lines of the host.
 class alignas(64) SubCore {
   public:
     static constexpr unsigned kSlots = 16;  ///< warps that a sub-core holds at most
