@@ -1,4 +1,4 @@
-// What the processes of a command are about, and how far each has come. Each says so in memory that all of
+// What the processes of a command are doing, and how far each has come. Each says so in memory that all of
 // them share, so whoever shows progress looks there at any time, and nobody who works is asked or waits.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/// What one process is about, as others see it.
+/// What one process is doing, as other processes see it.
 struct ActivitySeen {
     std::string what;                   ///< "kernel saxpy"
     std::string unit = {};              ///< of `done` and `count`: "thread blocks"
@@ -23,27 +23,30 @@ struct ActivitySeen {
     double part = 0;                    ///< of the whole command's work, 0..1; 0: nobody knows
     std::int64_t begun = 0;             ///< when, in nanoseconds of the monotonic clock
 
-    /// How much of it is done, 0..1: by count, or by cycles where that says more. 0 when nobody knows.
+    /// The part of it that is done, 0 to 1: by count, or by cycles where that gives more. 0 when it is not
+    /// known.
     double share() const;
 };
 
-/// "kernel saxpy (12 of 4,096 thread blocks, cycle 1,234,567)"
+/// A line for people, such as "kernel saxpy (12 of 4,096 thread blocks, cycle 1,234,567)".
 std::string describe(const ActivitySeen& activity);
 
-/// The place where one process writes. Everything in it is atomic: a reader never waits, nor does the writer.
+/// The place where one process writes its activity. All fields are atomic, so neither readers nor the writer
+/// wait.
 class Activity {
   public:
-    /// Written by the process itself: from begin() to end() it is about `activity`, and what it has done so
-    /// far, of the unit of `activity`, or in cycles of the simulated clock. Texts that are too long for the
+    /// The process itself calls these. From begin() to end() it works on `activity`, and sets how much it has
+    /// done, in the unit of `activity` and in cycles of the simulated clock. Texts that are too long for the
     /// place are cut.
     void begin(const ActivitySeen& activity);
     void end();
     void set_done(std::uint64_t done) { done_.store(done, std::memory_order_relaxed); }
     void set_cycle(std::uint64_t cycle) { cycle_.store(cycle, std::memory_order_relaxed); }
-    /// Of what begins from now on.
+    /// These apply to the activity that begins next: its part of the whole command's work (0 to 1), and the
+    /// cycles that it may take.
     void set_part(double part) { part_.store(part, std::memory_order_relaxed); }
     void set_expected(std::uint64_t cycles) { expected_.store(cycles, std::memory_order_relaxed); }
-    /// Nothing when the process is about nothing, or changes it in this moment.
+    /// The present activity; nothing when there is none, or when it changes at this moment.
     std::optional<ActivitySeen> seen() const;
     /// `what` as text that ends with 0, cut to the `size`. For signal handlers: it takes no memory and no
     /// lock.
@@ -61,20 +64,20 @@ class Activity {
     std::atomic<std::int64_t> begun_{0};
 };
 
-/// Of this process.
+/// The activity of this process.
 Activity& this_activity();
 
 /// From now on this process and all that it forks see each other's activities. Once, before the first fork;
 /// without it each process sees its own alone.
 void share_activities();
 
-/// In a process that was just forked: it has a place of its own.
+/// To be called in a process that was just forked: gives it a place of its own.
 void leave_activity_of_parent();
 
-/// Of all processes that share them and live: the one that began first stands first.
+/// The activities of all living processes that share them, in the order in which they began.
 std::vector<ActivitySeen> activities();
 
-/// While it lives, this process is about something; afterwards, about what it was before.
+/// Sets the activity of this process for as long as the object lives, and then restores the one before.
 class Doing {
   public:
     explicit Doing(const std::string& what, std::uint64_t count = 0, const std::string& unit = "");

@@ -11,7 +11,7 @@
 
 namespace heddle {
 
-/// One kind of number that files hold, and which of them there can be.
+/// A kind of number that files hold, with the range of values that are accepted.
 struct Gate {
     const char* what;    ///< "a time in microseconds": what a value that is refused is not
     double least, most;  ///< that there can be; both are admitted
@@ -22,15 +22,15 @@ struct Gate {
     bool admits(std::int64_t value) const { return admits(static_cast<double>(value)); }
     bool admits(std::uint64_t value) const { return admits(static_cast<double>(value)); }
 
-    /// "a finite number from 0 to 1e+15"
+    /// The accepted range for messages, such as "a finite number from 0 to 1e+15".
     std::string range() const;
 
-    /// The value. Throws heddle::Error, which says what it is not and what there can be, when it is not
-    /// admitted.
+    /// Returns the value if it is admitted. Otherwise throws heddle::Error, which says what was expected and
+    /// which range is accepted.
     double check(double value, const SourceLocation& where) const;
     std::int64_t check(std::int64_t value, const SourceLocation& where) const;
     std::uint64_t check(std::uint64_t value, const SourceLocation& where) const;
-    /// The Error alone; `text`: what stands there.
+    /// Throws the error of check(); `text` is what the file has in place of a value.
     [[noreturn]] void refuse(const std::string& text, const SourceLocation& where) const;
     [[noreturn]] void refuse(double value, const SourceLocation& where) const;
 };
@@ -41,7 +41,7 @@ namespace gates {
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 44;
 /// 2^60: of all tensors of a step together.
 inline constexpr std::int64_t kMostBytes = std::int64_t{1} << 60;
-/// Of what is counted in 31 bits wherever it is used: threads, thread blocks, ranks, stages.
+/// The most threads, thread blocks, ranks or stages, all of which are counted in 31 bits.
 inline constexpr std::int64_t kMostThings = (std::int64_t{1} << 31) - 1;
 
 inline constexpr Gate kMicroseconds{"a time in microseconds", 0, 1e15};  // 32 years
@@ -54,7 +54,7 @@ inline constexpr Gate kThings{"a count", 0, static_cast<double>(kMostThings), tr
 
 }  // namespace gates
 
-/// a * b and a + b; nothing when the type has no room for it.
+/// The product a * b and the sum a + b; nothing when the type cannot hold them.
 template <class Integer>
 std::optional<Integer> checked_product(Integer a, Integer b) {
     Integer result;
@@ -66,13 +66,13 @@ std::optional<Integer> checked_sum(Integer a, Integer b) {
     return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
 }
 
-/// The value in another integer type; nothing when it has no place there.
+/// The value in another integer type; nothing when that type cannot hold it.
 template <class To, class From>
 std::optional<To> narrowed(From value) {
     return std::in_range<To>(value) ? std::optional(static_cast<To>(value)) : std::nullopt;
 }
 
-/// A whole number, as files hold it among others; nothing when it is a fraction, or none of 64 bits.
+/// A number of a file as an integer; nothing when it is a fraction or does not fit 64 bits.
 std::optional<std::int64_t> whole_number(double value);
 
 }  // namespace heddle

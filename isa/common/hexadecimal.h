@@ -6,7 +6,7 @@
 
 namespace heddle {
 
-/// "0x7f80", without leading zeros.
+/// The number in hexadecimal without leading zeros, such as "0x7f80".
 std::string hexadecimal(std::uint64_t value);
 
 }  // namespace heddle

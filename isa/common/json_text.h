@@ -9,7 +9,8 @@
 
 namespace heddle {
 
-/// What nests deeper is written, compared and taken apart by recursion, or with memory that may lack.
+/// Deepest nesting that is read. The JSON library writes, compares and destroys values by recursion, so
+/// deeper ones could exhaust the stack.
 inline constexpr int kDeepestJson = 64;
 
 /// `Json` is nlohmann::json, or ordered_json where the order of members matters; `input` a text or a stream.

@@ -14,20 +14,23 @@ class LimitReached : public Error {
     using Error::Error;
 };
 
-/// Simulated cycles that one kernel or program may take; 0 (at first): as many as it likes.
+/// The most simulated cycles that one kernel or program may take; 0, the initial value, means no limit.
 void set_cycle_limit(std::uint64_t cycles);
 std::uint64_t cycle_limit();
 
-/// The command's time is over: whatever runs ends soon, with LimitReached. For signal handlers too.
+/// Says that the command's time is over: whatever runs ends soon, with LimitReached. Signal handlers may call
+/// it.
 void set_out_of_time();
 bool is_out_of_time();
 
-/// In a process that was just forked: whoever forked it ends it, when the time is over.
+/// To be called in a process that was just forked: its parent ends it when the time is over, so it ignores
+/// the time itself.
 void leave_time_to_parent();
 
-/// What this process was about (isa/common/activity.h) reached the limit of so many cycles.
+/// The error for reaching the limit of so many cycles; it names what this process was doing
+/// (isa/common/activity.h).
 LimitReached out_of_cycles(std::uint64_t limit);
-/// It was about that when the time was over.
+/// The error for running out of time; it names what this process was doing.
 LimitReached out_of_time();
 
 }  // namespace heddle

@@ -3,12 +3,12 @@
 
 namespace heddle {
 
-/// Parentheses, signs, calls, branches, lists, regions in one another: more than any text that means
-/// something.
+/// Deepest nesting of parentheses, signs, calls, branches, lists and regions that parsers accept; no sensible
+/// text comes near it.
 inline constexpr unsigned kDeepestNesting = 200;
 
-/// One level of nesting for as long as it lives. Every recursive parser counts its levels so; what follows
-/// one another (terms of a sum, statements) is no level.
+/// Counts one level of nesting for as long as the object lives. Every recursive parser counts its levels with
+/// it; terms of a sum and statements, which follow one another, are not levels.
 class Nesting {
   public:
     /// `refuse` throws the parser's own error, which says where: it is called when the level would lie deeper

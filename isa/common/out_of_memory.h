@@ -13,10 +13,11 @@ namespace heddle {
 /// program.
 void name_what_takes_memory(const char* name, int exit_code);
 
-/// In a process whose parent tells how it ended: it then ends with the exit code and says nothing.
+/// To be called in a process whose parent reports how it ended: it then ends with the exit code and prints
+/// nothing.
 void leave_telling_to_parent();
 
-/// The same for who asks for memory by other ways and gets none.
+/// Throws the same exception, for code that asks for memory by other means than operator new.
 [[noreturn]] void throw_out_of_memory();
 
 /// Whether the exception means that memory, or what stands for it (threads, sizes of containers), ran out.

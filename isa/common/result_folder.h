@@ -43,7 +43,7 @@ class ResultFolder {
     /// claimed are removed.
     void commit();
 
-    /// The name of the marker.
+    /// The file name of the marker.
     static constexpr const char* kMarker = ".heddle-results";
 
   private:

@@ -13,7 +13,8 @@ namespace heddle {
 /// Throws heddle::Error, also when the file is write-protected.
 void write_whole_file(const std::string& path, std::string_view bytes);
 
-/// The same of what `write` puts into the file that it is told; false: it could not.
+/// Does the same with a file that `write` makes under the path that it is given; `write` returns false when
+/// it failed.
 void write_whole_file(const std::string& path, const std::function<bool(const std::string& aside)>& write);
 
 }  // namespace heddle

@@ -35,9 +35,9 @@ struct ProbeVector {
 /// callee cuts long lists into as many GEMMs as it needs: row r of A is one vector.
 using ProbedSum = std::function<std::vector<double>(std::span<const ProbeVector>)>;
 
-/// What to write into A and B: product of plus = +a_large * b_large, of minus = -a_large * b_large, of a unit
-/// a_unit * b_unit. When b_large == b_unit, all of B is that number and every row of A is a probe of its own;
-/// otherwise the probe p needs row p of A and column p of B.
+/// The numbers to write into A and B: product of plus = +a_large * b_large, of minus = -a_large * b_large, of
+/// a unit a_unit * b_unit. When b_large == b_unit, all of B is that number and every row of A is a probe of
+/// its own; otherwise the probe p needs row p of A and column p of B.
 struct ProbeValues {
     double a_large = 0, b_large = 0, a_unit = 0, b_unit = 0;  ///< numbers to be written, powers of two
     /// More units than these at once would not be lost beside M, or not be counted exactly.
@@ -50,7 +50,7 @@ struct ProbeValues {
     bool constant_b() const { return b_large == b_unit; }
 };
 
-/// What the sum is made of.
+/// The formats and the arithmetic of the sum.
 struct ProbedArithmetic {
     Format a = Format::fp16, b = Format::fp16;  ///< of the operands
     Format output = Format::fp32;               ///< of D; split-K may round partial sums to it too
@@ -84,7 +84,7 @@ struct ProbeOptions {
     std::size_t maximum_probes = std::size_t{1} << 24;  ///< then the search gives up
 };
 
-/// What reveal_order() has found.
+/// The result of reveal_order().
 struct RevealedOrder {
     std::optional<SummationTree> tree;  ///< nothing when the answers contradict every tree
     std::string problem;                ///< when there is no tree: what contradicts one

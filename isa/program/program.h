@@ -20,12 +20,8 @@ using BufferId = std::uint32_t;
 
 /// How a buffer whose values steer the machine is filled when the user supplies none. Deterministic by seed.
 struct SteeringFill {
-    enum class Kind : std::uint8_t {
-        zeros,
-        iota,
-        uniform_integers
-    } kind = Kind::zeros;            ///< rule by which elements get
-                                     ///< their values
+    /// The rule by which elements get their values.
+    enum class Kind : std::uint8_t { zeros, iota, uniform_integers } kind = Kind::zeros;
     std::uint8_t element_bytes = 4;  ///< size of an integer: 1, 2, 4 or 8
     std::int64_t low = 0, high = 0;  ///< uniform_integers: low <= value < high
     std::uint64_t seed = 1;          ///< of uniform_integers

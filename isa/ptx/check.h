@@ -24,7 +24,7 @@ struct CheckFinding {
     /// Each option of CheckOptions leads to findings of one kind.
     enum class Kind : std::uint8_t { uninitialised, race, barrier };
     Kind kind = Kind::uninitialised;  ///< what was done
-    /// Kernel, CTA, warp, lane, PTX line, CUDA line, address and what lies there: one sentence.
+    /// One sentence with kernel, CTA, warp, lane, PTX line, CUDA line, address and what lies there.
     std::string text;
     std::uint32_t line = 0;   ///< of the PTX text
     std::uint64_t count = 1;  ///< times that the same instructions did it
@@ -40,8 +40,8 @@ class CheckLog {
     const CheckOptions& options() const { return options_; }
     const std::vector<CheckFinding>& findings() const { return findings_; }
 
-    /// Whether this is new, so that its text is wanted: then call add(). `instruction` and `other` tell
-    /// findings of a kernel apart.
+    /// Whether this finding is new; the caller then makes its text and calls add(). `instruction` and `other`
+    /// tell findings of a kernel apart.
     bool count(CheckFinding::Kind kind, const std::string& kernel, std::uint32_t instruction,
                std::uint32_t other);
     void add(CheckFinding finding);

@@ -67,13 +67,13 @@ enum class Synchronisation : std::uint8_t {
     dependency_wait,    ///< griddepcontrol.wait: until the grids that this one depends on have ended
 };
 
-/// What an instruction does with an mbarrier, as far as its latency depends on it.
+/// The use that an instruction makes of an mbarrier, as far as its latency depends on it.
 enum class MemoryBarrierUse : std::uint8_t { none, arrive, try_wait, test_wait };
 
 /// Which lines a cache gives up first (PTX ISA, "Cache eviction priority hints").
 enum class CachePriority : std::uint8_t { none, normal, first, last, unchanged };
 
-/// What an access asks of the caches.
+/// The cache operators and hints of an access.
 struct CachePolicy {
     CachePriority l1 = CachePriority::none;         ///< priority in L1
     CachePriority primary = CachePriority::none;    ///< L2, of `sixteenths` of the lines
@@ -151,8 +151,8 @@ struct MemoryAccess {
     const TexelAddresses* texels = nullptr;
 };
 
-/// What the steps of warps write and read on the way, one step at a time. Thread blocks of one launch may
-/// share one, so that it stays in the host's caches.
+/// Memory that a step of a warp uses, one step at a time. Thread blocks of one launch may share one, so that
+/// it stays in the host's caches.
 struct StepScratch {
     MemoryAccess access;  ///< of the last memory instruction
     TexelAddresses texels;  ///< of the last texture instruction
@@ -196,7 +196,7 @@ struct AsyncOperation {
     CachePolicy cache;  ///< of the global side
 };
 
-/// What one step did.
+/// The effects of one step of a warp.
 struct StepResult {
     const InstructionInfo* info = nullptr;  ///< the instruction that was performed; nullptr: none
     std::uint32_t active_lanes = 0;        ///< after the guard predicate; may be 0
@@ -208,7 +208,7 @@ struct StepResult {
     std::uint32_t started_operations = 0;
 };
 
-/// How much is evaluated.
+/// Which values are computed.
 enum class Mode : std::uint8_t {
     functional,  ///< every value
     timing,      ///< only what steers: addresses, predicates, loop counters, synchronisation
@@ -224,9 +224,9 @@ enum class Assembly : std::uint8_t {
 /// when the kernel uses an instruction or operand form that is not supported.
 class LoadedKernel {
   public:
-    /// The module must outlive nothing: what is needed is copied. `entry` is the kernel's name, as
-    /// Module::find() takes it.
-    /// `compute_capability` chooses the machine operations per instruction; 0: that of the module's .target.
+    /// The module need not outlive this object, which copies what it needs. `entry` is the kernel's name, as
+    /// Module::find() takes it. `compute_capability` chooses the machine operations per instruction; 0: that
+    /// of the module's .target.
     LoadedKernel(const std::shared_ptr<const Module>& module, const std::string& entry,
                  unsigned compute_capability = 0, Assembly assembly = Assembly::as_written);
     ~LoadedKernel();
@@ -240,7 +240,7 @@ class LoadedKernel {
     /// Registers per thread (32 bit) by the allocation, within .maxnreg, launch bounds and what the machine
     /// has; up to 4 more below 32, where they cost no occupancy. Decides occupancy.
     unsigned registers_per_thread() const;
-    /// Takes another count, such as that of NVIDIA's assembler.
+    /// Replaces the count by another one, such as that of NVIDIA's assembler.
     void set_registers_per_thread(unsigned registers);
     /// The same before any bounds: the highest register that the allocation uses, plus one.
     unsigned register_count() const;
@@ -260,7 +260,7 @@ class LoadedKernel {
     std::span<const Parameter> parameters() const;
     /// Initial values of the module's .const variables, each at its Variable::offset.
     std::span<const std::byte> constants() const;
-    /// Its values may depend on time: it reads %clock, %clock64 or %globaltimer.
+    /// Whether values may depend on time: the kernel reads %clock, %clock64 or %globaltimer.
     bool reads_clock() const;
     /// They may depend on where a thread runs: it reads %smid or %warpid.
     bool reads_its_place() const;
@@ -281,7 +281,7 @@ class LoadedKernel {
     /// The CUDA source of an instruction: "blas.cu:12 (dot(float*) inlined at blas.cu:30)"; "" when the
     /// module was compiled without -lineinfo.
     std::string describe_source(std::size_t instruction) const;
-    /// Of InstructionInfo::source: the files that the module names.
+    /// The files that the module names, to which InstructionInfo::source refers.
     std::span<const std::string> source_files() const;
 
     struct Implementation;
@@ -294,9 +294,8 @@ class LoadedKernel {
 
 class TextureTable;  // isa/ptx/texture.h
 
-/// One launch: a kernel with its grid, parameters and memory.
-/// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. In functional
-/// runs it says nothing.
+/// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. It has no
+/// effect in functional runs.
 struct AccessPolicyWindow {
     std::uint64_t base = 0, bytes = 0;  ///< no window: 0 bytes
     double hit_ratio = 1;  ///< part of the range's lines that get `hit`, in sixteenths; the others `miss`
@@ -314,7 +313,8 @@ struct LaunchContext {
     GlobalMemory* memory = nullptr;     ///< of the device
     Mode mode = Mode::functional;       ///< which instructions are evaluated
     unsigned compute_capability = 90;  ///< decides the arithmetic of mma.sync
-    /// Where the output of the kernel's printf goes, one call at a time; none: standard output.
+    /// Receives the output of the kernel's printf, one call at a time; when it is empty, the output goes to
+    /// standard output.
     std::function<void(std::string_view)> print = {};
     std::uint64_t heap_bytes = std::uint64_t{8} << 20;  ///< what malloc may give out: cudaLimitMallocHeapSize
     /// Functional mode: look for errors that need not show in the results. nullptr: do not.
@@ -343,7 +343,7 @@ class Cta;
 
 inline constexpr unsigned kMaximumClusterSize = 16;  ///< CTAs; more than 8 needs an opt-in on Hopper
 
-/// Who wants to know of warps released by other CTAs or by the end of asynchronous work.
+/// Is told of warps that other CTAs or the end of asynchronous work have released.
 class CtaObserver {
   public:
     virtual ~CtaObserver() = default;
@@ -417,19 +417,20 @@ class Cta {
     void set_observer(CtaObserver* observer, std::uint32_t tag);
     /// The work that the last step began: StepResult::started_operations of them.
     std::span<AsyncOperation> started();
-    /// The end of work that a warp of this CTA began.
+    /// To be called when work that a warp of this CTA began has ended.
     void complete(const AsyncOperation& operation);
-    /// Nothing in the machine can go on: lets lanes that wait for others at a reconvergence point go ahead,
-    /// and ends waits that may end without success. Returns the warps released, bit i for warp i.
+    /// To be called when nothing in the machine can go on: lets lanes that wait for others at a reconvergence
+    /// point go ahead, and ends waits that may end without success. Returns the warps released, bit i for
+    /// warp i.
     std::uint32_t resume_stalled();
     /// Counts what other warps can notice: values changed in memory by atomics, barriers completed, warps
-    /// finished. While it stands still and nothing is stored, waiting in a loop is in vain.
+    /// finished. As long as the count stays the same and nothing is stored, a loop that waits cannot end.
     std::uint64_t changes() const;
     WarpFingerprint fingerprint(unsigned index) const;
     unsigned warp_count() const;
     Warp& warp(unsigned index);
     bool finished() const;
-    /// What each unfinished warp waits for, one line each, for a deadlock report.
+    /// A text for a deadlock report: a line for each unfinished warp, with what it waits for.
     std::string describe_waiting() const;
 
     struct Implementation;
@@ -450,7 +451,7 @@ std::uint64_t run_functionally(const LaunchContext& launch);
 /// names such a variable.
 void allocate_module_variables(const LoadedKernel& kernel, GlobalMemory& memory);
 void allocate_module_variables(std::span<const Variable> variables, GlobalMemory& memory);
-/// Where a .global variable lies, 0 when it has no place.
+/// The address of a .global variable; 0 when it has none yet.
 std::uint64_t module_variable_address(const GlobalMemory& memory, const std::string& variable);
 
 /// Lays `values` out as the kernel's parameters. Each value is given as raw bytes of exactly the parameter's

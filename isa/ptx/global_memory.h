@@ -11,14 +11,15 @@
 
 namespace heddle::ptx {
 
-/// Where the bytes of allocations lie that others reach as well, such as a program that shares memory with its virtual GPU.
+/// Memory for allocations that others reach as well, such as a program that shares memory with its virtual
+/// GPU.
 class MemoryArena {
   public:
     virtual ~MemoryArena() = default;
     /// An address, a multiple of `alignment`, with so many bytes that are zero. Throws heddle::Error when there is no room.
     virtual std::uint64_t allocate(std::uint64_t bytes, std::uint64_t alignment) = 0;
     virtual void release(std::uint64_t address, std::uint64_t bytes) = 0;
-    /// Where the bytes of an address lie in this process.
+    /// The address in this process of the bytes at a device address.
     virtual std::byte* at(std::uint64_t address) = 0;
 };
 
@@ -81,7 +82,7 @@ class GlobalMemory {
     explicit GlobalMemory(MemoryArena* arena = nullptr) { arena_.arena = arena; }
     /// Returns the base address, a multiple of 256 and of `alignment`, which is a power of two.
     std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed, std::uint64_t alignment = 1);
-    /// Ends an allocation that allocate() made; its addresses are not used again. Returns false when none
+    /// Releases an allocation that allocate() made; its addresses are not used again. Returns false when none
     /// begins there.
     bool release(std::uint64_t base);
     /// Addresses [base, base + bytes.size()) lead to these bytes, which whoever maps them owns; copies of this memory have copies. The addresses must be free.
@@ -106,7 +107,7 @@ class GlobalMemory {
     void set_module(std::string name) { module_ = std::move(name); }
     const std::string& module() const { return module_; }
 
-    /// Bounds-checked copies for hosts; throw heddle::Error.
+    /// Copies for hosts. They check the bounds and throw heddle::Error when a byte lies in no allocation.
     void write(std::uint64_t address, std::span<const std::byte> bytes);
     void read(std::uint64_t address, std::span<std::byte> bytes) const;
 

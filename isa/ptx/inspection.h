@@ -1,4 +1,5 @@
-// What those ask who write a kernel down in another form than PTX.
+// Access to the inside of loaded kernels and running thread blocks, for code that records a kernel in another
+// form than PTX.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace heddle::ptx {
 
-/// The text's instruction behind LoadedKernel::instructions()[index], as it stands after scheduling.
+/// The parsed instruction that LoadedKernel::instructions()[index] describes, in the order after scheduling.
 const Instruction& instruction_of(const LoadedKernel& kernel, std::size_t index);
 
 /// An mbarrier between two steps.
@@ -21,15 +22,15 @@ struct MemoryBarrierState {
     std::uint32_t expected = 0;     ///< arrivals that each phase needs
     std::int32_t transactions = 0;  ///< bytes that are under way
 };
-/// Lanes of the warp wait for an mbarrier at this instruction, which they will perform again.
+/// Whether lanes of the warp wait for an mbarrier at this instruction, which they will perform again.
 bool will_perform_again(const Warp& warp, std::uint32_t instruction);
 
-/// Of each of the block's 16 barriers, who has arrived and waits, as a number that an arrival changes: but
-/// for one that opens at once.
+/// For each of the block's 16 barriers a number that stands for the warps that have arrived and wait. Every
+/// arrival changes it, except one that completes the barrier.
 std::array<std::uint64_t, 16> barrier_states(const Cta& block);
 
-/// That at an address of MemoryAccess, in the block's own shared memory or that of its cluster. Nothing:
-/// there is none.
+/// The mbarrier at an address of MemoryAccess, in the block's own shared memory or in that of its cluster;
+/// nothing when there is none.
 std::optional<MemoryBarrierState> memory_barrier_state(const Cta& block, std::uint64_t address);
 
 }  // namespace heddle::ptx

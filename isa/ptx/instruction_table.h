@@ -40,7 +40,7 @@ struct InstructionForm {
     std::uint8_t operations_without = 0;    ///< ... it takes so many
 };
 
-/// All rows, those of an opcode side by side.
+/// All rows; those of an opcode follow one another.
 std::span<const InstructionForm> instruction_table();
 std::span<const InstructionForm> forms_of(Opcode opcode);
 
@@ -73,9 +73,9 @@ Type pattern_type(const OperandPattern& pattern, const Instruction& instruction)
 bool match_suffixes(const InstructionForm& form, std::span<const std::string_view> suffixes,
                     Instruction& instruction);
 
-/// The same when the suffixes are written in any order, but for types, state spaces and layouts, which stand
-/// in the row's order among themselves. ptxas takes them so, and the libraries of the toolkit make use of it:
-/// CUB 3 has vote.ballot.sync.b32 beside nvcc's own vote.sync.ballot.b32, libcu++ atom.add.acquire.cta.
+/// Does the same for suffixes in any order, except for types, state spaces and layouts, which must stand in
+/// the row's order among themselves. ptxas accepts this, and libraries of the toolkit depend on it: CUB 3 has
+/// vote.ballot.sync.b32 beside nvcc's own vote.sync.ballot.b32, libcu++ atom.add.acquire.cta.
 bool match_reordered(const InstructionForm& form, std::span<const std::string_view> suffixes,
                      Instruction& instruction);
 

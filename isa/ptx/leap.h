@@ -18,11 +18,12 @@ namespace heddle::ptx {
 class LeapProgram {
   public:
     explicit LeapProgram(const LoadedKernel& kernel);
-    /// Why no warp of this kernel may leap; empty: they may.
+    /// The reason why no warp of this kernel may leap; empty when they may.
     const std::string& obstacle() const { return obstacle_; }
-    /// Something waits for the state of an arrival: only an even number of phases leaves that as it was.
+    /// Whether an instruction waits for the state that an arrival returned; a leap must then pass an even
+    /// number of phases, which leaves the state as it was.
     bool waits_for_states() const { return waits_for_states_; }
-    /// What a thread block does may depend on what others have written.
+    /// Whether the work of a thread block may depend on what other thread blocks have written.
     bool blocks_depend() const { return blocks_depend_; }
 
     /// What a leap does with an instruction.
@@ -36,9 +37,9 @@ class LeapProgram {
         arrive,      ///< at a barrier in shared memory: skipped, but part of the signature
         stop,        ///< not in a leap: it ends the warp, or values would pass between warps
     };
-    /// By index of the instruction.
+    /// The action for each instruction, by its index.
     std::span<const Action> actions() const { return actions_; }
-    /// The loop that begins with this instruction lies in another one.
+    /// Whether the loop that begins with instruction `head` lies in another loop.
     bool in_loop(std::uint32_t head) const;
 
   private:
@@ -77,13 +78,13 @@ class WarpLeap {
     /// Performs `steps` instructions. Returns whether the warp is then where it was when the leap began, in
     /// the same loop, with the same lanes together; false also when it meets something that it cannot leap.
     bool turn(std::uint64_t steps, LeapObserver* observer = nullptr);
-    /// Of the last turn: branches taken, barriers and phases used. Two turns with the same signature do the
-    /// same to all barriers.
+    /// A number for the branches taken and the barriers and phases used in the last turn. Two turns with the
+    /// same signature do the same to all barriers.
     std::uint64_t signature() const { return signature_; }
     /// After the last turn, when all warps have made whole rings of them: registers that hold states which
     /// arrivals returned hold those of before, as the barriers do.
     void restore_states();
-    /// Registers as they were when the leap began.
+    /// Restores the registers of the moment when the leap began.
     void undo();
 
   private:

@@ -13,12 +13,12 @@ struct MatrixTypes {
     Type d = Type::none, a = Type::none, b = Type::none, c = Type::none;  ///< Type::none where the
                                                                           ///< instruction has no such operand
 };
-/// Of mma and wmma.mma; the f16 form of wmma.mma names D and C only.
+/// The element types that mma and wmma.mma name; the f16 form of wmma.mma names D and C only.
 MatrixTypes matrix_types(const Instruction& instruction);
 
 /// How fragments of A and B lie.
 struct MatrixLayouts {
-    bool a_row = true, b_row = false;  ///< else column-major
+    bool a_row = true, b_row = false;  ///< row-major; false: column-major
 };
 /// By the suffixes .row and .col; without them the defaults above.
 MatrixLayouts matrix_layouts(const Instruction& instruction);
@@ -27,7 +27,7 @@ bool is_matrix_multiply(const Instruction& instruction);  ///< mma, mma.sp, wmma
 bool is_sparse_multiply(const Instruction& instruction);  ///< mma.sp
 bool is_fragment_load(const Instruction& instruction);    ///< wmma.load
 bool is_fragment_store(const Instruction& instruction);   ///< wmma.store
-/// m8n8k4 in f16: four products, one for each pair of quads.
+/// Whether this is m8n8k4 in f16, which computes four products, one for each pair of quads.
 bool multiplies_by_quad_pairs(const Instruction& instruction);
 
 /// mma.sp: how many values the sparsity selector may have (PTX manual, "Sparse matrix storage").

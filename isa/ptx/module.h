@@ -144,7 +144,7 @@ enum class SpecialRegister : std::uint8_t {
 inline constexpr std::size_t kSpecialRegisterCount = static_cast<std::size_t>(SpecialRegister::count_);
 std::string_view name_of(SpecialRegister special);  ///< with the per cent sign
 Type type_of(SpecialRegister special);
-/// Its value changes with time alone: %clock and %globaltimer, whole or in halves.
+/// Whether its value changes with time alone: %clock and %globaltimer, whole or in halves.
 bool is_clock(SpecialRegister special);
 
 /// A kernel parameter. Offsets follow the C layout of the declared sizes and alignments.
@@ -237,7 +237,7 @@ struct InlinedCall {
     SourcePlace place;     ///< of the call, which may lie in an inlined function itself
 };
 
-/// Of a suffix .mXnYkZ; zeros when there is none.
+/// The sizes that a suffix .mXnYkZ names; zeros when there is none.
 struct MatrixShape {
     std::uint16_t rows = 0, columns = 0, depth = 0;  ///< m, n, k
     bool operator==(const MatrixShape&) const = default;

@@ -7,7 +7,8 @@
 
 namespace heddle::ptx {
 
-/// "_Z5saxpyIfEviPT_" is "void saxpy<float>(int, float*)". What is no mangled name is returned as it is.
+/// Demangles a C++ name: "_Z5saxpyIfEviPT_" becomes "void saxpy<float>(int, float*)". A name that is not
+/// mangled is returned as it is.
 std::string demangle(const std::string& symbol);
 
 /// The position in `symbols` of the one that `name` means, or -1. A name is the symbol itself, or its C++

@@ -14,7 +14,7 @@ namespace heddle::ptx {
 /// with what was expected.
 Module parse(std::string_view text, const std::string& file_name = "");
 
-/// The same, shared, as LoadedKernel wants it.
+/// Does the same and returns a shared module, as LoadedKernel takes it.
 std::shared_ptr<const Module> parse_shared(std::string_view text, const std::string& file_name = "");
 
 }  // namespace heddle::ptx

@@ -10,17 +10,18 @@
 
 namespace heddle::ptx {
 
-/// Of a sub-core's register file: a register lies in the bank of its number's remainder ("Analyzing Modern
+/// Banks of a sub-core's register file: register r lies in bank r modulo kRegisterBanks ("Analyzing Modern
 /// NVIDIA GPU cores", MICRO 2025).
 inline constexpr unsigned kRegisterBanks = 2;
 inline constexpr unsigned kOperandPositions = 3;
 
-/// By position in the machine instruction; LoadedKernel::kNoRegister where there is none.
+/// The registers that an instruction reads, by position of the operand in the machine instruction;
+/// LoadedKernel::kNoRegister where there is none.
 using RegisterOperands = std::array<std::uint16_t, kOperandPositions>;
 
-/// Of instructions of fixed latency that read registers of 32 bits in one operation; nothing for all others.
-/// `home`: what stands for each scoreboard identifier, kNoRegister for those that are not in the file
-/// (LoadedKernel::register_assignment()).
+/// The registers that instructions of fixed latency read in one operation, for registers of 32 bits; none for
+/// all other instructions. `home`: what stands for each scoreboard identifier, kNoRegister for those that are
+/// not in the file (LoadedKernel::register_assignment()).
 std::vector<RegisterOperands> register_operands(std::span<const InstructionInfo> instructions,
                                                 std::span<const std::uint16_t> home);
 

@@ -17,7 +17,7 @@ namespace heddle::ptx {
 inline constexpr std::size_t kTensorMapBytes = 128;
 inline constexpr unsigned kMaximumTensorRank = 5;
 
-/// Numbers as those of CUtensorMapDataType.
+/// Element types, with the numbers of CUtensorMapDataType.
 enum class TensorMapType : std::uint8_t {
     uint8,
     uint16,
@@ -41,9 +41,9 @@ Type element_type(TensorMapType type);
 /// Numbers as those of CUtensorMapSwizzle. The 16-byte chunks of a line trade places: address bits 4 and up,
 /// as many as the width asks for, change with the bits from 7 up.
 enum class TensorMapSwizzle : std::uint8_t { none, bytes_32, bytes_64, bytes_128 };
-/// CUtensorMapL2promotion.
+/// L2 promotion of fetches, with the numbers of CUtensorMapL2promotion.
 enum class TensorMapPromotion : std::uint8_t { none, bytes_64, bytes_128, bytes_256 };
-/// CUtensorMapFloatOOBfill.
+/// The value of elements outside of the tensor, with the numbers of CUtensorMapFloatOOBfill.
 enum class TensorMapFill : std::uint8_t { zero, nan };
 
 /// Where the chunk lies that would be at `address` in shared memory without swizzling.

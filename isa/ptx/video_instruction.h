@@ -16,7 +16,7 @@ class PartSelector {
   public:
     PartSelector() = default;
     explicit PartSelector(std::uint16_t code) : code_(code) {}
-    /// Of "b2", "h10", "b7610"; absent when the text is none.
+    /// Reads a suffix such as "b2", "h10" or "b7610"; the selector is absent when the text is no such suffix.
     static PartSelector parse(std::string_view text);
 
     /// False when no suffix was written; code() packs a selector into 16 bits, from which the constructor

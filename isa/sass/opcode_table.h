@@ -16,7 +16,7 @@
 
 namespace heddle::sass {
 
-/// What an instruction does beside taking its time.
+/// The effect of an instruction besides the time that it takes: how a warp and its thread block go on.
 enum class Behaviour : std::uint8_t {
     compute,
     load,

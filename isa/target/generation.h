@@ -36,8 +36,8 @@ struct Rates {
     unsigned tensor_fp64 = 64;    ///< what estimates of GEMMs take, asked where has_fast_fp64_mma
 };
 
-/// Of which GPU the recorded times are that estimates of GEMMs without measurements of their own are fitted
-/// to.
+/// The GPU whose recorded times the estimates of GEMMs are fitted to, for devices without measurements of
+/// their own.
 enum class GemmFit : std::uint8_t { a100, h100 };
 
 /// One compute capability: generations with several (8.0, 8.6) have a row for each, in one file.
@@ -83,30 +83,31 @@ struct Generation {
     std::uint32_t reserved_shared_bytes_per_cta = 0;  ///< kept by the system
     /// Sizes of shared memory in KiB that the driver offers, ascending, up to what the SM has.
     std::span<const std::uint16_t> shared_kib_offered;
-    /// Multiprocessors of the largest product.
+    /// Number of SMs of the largest product.
     unsigned largest_sm_count = 132;
 
     /// Elements along k of one machine instruction of mma.sync, for elements of up to 4 bytes.
     unsigned mma_k(unsigned element_bytes) const {
         return (mma_by_quads ? 8 : has_mma_m16n8k16 ? 32 : 16) / element_bytes;
     }
-    /// Of one generation, whatever the compute capability.
+    /// Whether both are of one generation, whatever their compute capabilities.
     bool operator==(const Generation& other) const { return std::string_view(name) == other.name; }
 
     // The first of each generation: 7.0, 7.5, 8.0, 8.9, 9.0, 10.0 and 12.0.
     static const Generation &volta, &turing, &ampere, &ada, &hopper, &blackwell, &rtx_blackwell;
 };
 
-/// Something that a generation has or has not: &Generation::has_wgmma.
+/// A feature that a generation has or lacks, such as &Generation::has_wgmma.
 using Feature = bool Generation::*;
 
-/// All, by compute capability.
+/// All known generations, in ascending order of compute capability.
 std::span<const Generation* const> generations();
 
-/// From compute capability times ten. Throws std::invalid_argument, which names the known ones.
+/// Finds a generation by compute capability times ten. Throws std::invalid_argument, which names the known
+/// ones.
 const Generation& generation_of(unsigned compute_capability);
 
-/// The same; null where it is not known.
+/// Does the same, but returns null for an unknown compute capability.
 const Generation* find_generation(unsigned compute_capability);
 
 /// That of the closest known compute capability before it, whose PTX such a device runs; before all, the
@@ -117,13 +118,14 @@ const Generation& nearest_generation(unsigned compute_capability);
 unsigned first_with(Feature feature);
 
 /// Whether a device runs PTX of a `.target`: of its own compute capability and of earlier ones, but of an "a"
-/// target its own alone. Source: PTX ISA, ".target". Knows nothing of generations: any number will do.
+/// target its own alone. Source: PTX ISA, ".target". It does not look at the list of generations, so any
+/// number is valid.
 bool runs_ptx(unsigned compute_capability, unsigned ptx_target, bool architecture_specific = false);
 
 /// "sm_90a": the target of PTX that uses what this compute capability alone has.
 std::string specific_target(unsigned compute_capability);
 
-/// "8.6"
+/// The usual spelling, such as "8.6".
 std::string capability_text(unsigned compute_capability);
 
 /// "7.0, 7.2, ... and 12.1": what generation_of() takes.

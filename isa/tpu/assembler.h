@@ -36,9 +36,9 @@ namespace heddle::tpu {
 /// Throws heddle::Error with `file` and the line. The program still has to pass validate().
 Program assemble(const std::string& text, const std::string& file = "");
 
-/// assemble(disassemble(p)) == p.
+/// The assembly text of a program; assemble(disassemble(p)) == p.
 std::string disassemble(const Program& program);
-/// One instruction, without line end.
+/// The text of one instruction, without a line end.
 std::string disassemble(const Instruction& instruction);
 
 }  // namespace heddle::tpu

@@ -17,7 +17,7 @@ namespace heddle::tpu {
 class CoreState {
   public:
     explicit CoreState(const Limits& limits);
-    /// VMEM and result buffers to zero, no weights.
+    /// Sets VMEM and result buffers to zero and discards all weights.
     void reset();
 
     /// Performs an instruction that a unit carries out (not Signal, Wait, Repeat, Halt). The program must

@@ -18,14 +18,14 @@ constexpr std::size_t unit_count(const Limits& limits) {
            3 * std::size_t{limits.matrix_units};  // loads, stores, vector, transpose, matrix units, sequencer
 }
 
-/// Told of every instruction as it is issued and as it is performed.
+/// Is told of every instruction when it is issued and when it is performed.
 class ExecutionListener {
   public:
     virtual ~ExecutionListener() = default;
     /// Instruction number `sequence` of the core went into its unit's queue.
     virtual void issued(std::size_t core, std::uint64_t sequence) = 0;
-    /// It is performed; for the sequencer's own instructions there is no issued() and `sequence` means
-    /// nothing. VMEM is as it was before.
+    /// The instruction is about to be performed; VMEM is as it was before. The sequencer's own instructions
+    /// have no issued(), and their `sequence` has no meaning.
     virtual void performs(std::size_t core, const Instruction& instruction, const LoopCounters& counters,
                           std::uint64_t sequence, std::span<const std::byte> vmem) = 0;
 };

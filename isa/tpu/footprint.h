@@ -16,7 +16,7 @@ struct Footprint {
     std::uint64_t accessed = 0;      ///< bytes of all accesses, repeats included
 };
 
-/// The program must have passed validate().
+/// Computes the footprint of a program, which must have passed validate().
 Footprint footprint(const Program& program);
 
 }  // namespace heddle::tpu

@@ -72,7 +72,7 @@ struct Dma {
     bool operator==(const Dma&) const = default;
 };
 
-/// Rows by index: gather and scatter.
+/// Whether rows are chosen by index: gather and scatter.
 constexpr bool is_indexed(const Dma& dma) {
     return dma.kind != DmaKind::load && dma.kind != DmaKind::store;
 }
@@ -95,8 +95,8 @@ constexpr unsigned cycles_per_row(ElementType activations, ElementType weights) 
     return (activations == ElementType::int16 ? 2u : 1u) * (weights == ElementType::int16 ? 2u : 1u);
 }
 
-/// What a matrix unit takes of an fp32 operand. A number is nearly the sum of its three parts, so that
-/// products of parts give fp32 matmuls in 3 or 6 passes.
+/// The bf16 part of an fp32 operand that a matrix unit multiplies. A number is nearly the sum of its three
+/// parts, so that products of parts give fp32 matmuls in 3 or 6 passes.
 enum class Bf16Part : std::uint8_t { high, middle, low };
 
 /// Shifts a weight tile of rows x columns (contraction x output) into the unit's shadow weights.
@@ -189,7 +189,7 @@ struct EndRepeat {
     bool operator==(const EndRepeat&) const = default;
 };
 
-/// The core is done when its units are.
+/// Ends the program. The core is done when its units are.
 struct Halt {
     bool operator==(const Halt&) const = default;
 };
@@ -225,7 +225,7 @@ struct Instruction {
 /// pop}.
 enum class UnitKind : std::uint8_t { sequencer, dma_load, dma_store, push, matmul, pop, vector, transpose };
 UnitKind unit_of(const Operation& operation);
-/// "dma.load", "matmul", ...
+/// The name in assembly text, such as "dma.load" or "matmul".
 const char* mnemonic(const Operation& operation);
 
 }  // namespace heddle::tpu

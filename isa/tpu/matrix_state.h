@@ -19,7 +19,7 @@ namespace heddle::tpu {
 class MatrixState {
   public:
     explicit MatrixState(const Limits& limits);
-    /// No weights, and zeros in the result buffer.
+    /// Discards all weights and fills the result buffer with zeros.
     void reset();
     /// Tiles that were pushed and that no matmul has taken yet.
     std::size_t pushed_tiles() const { return pushed_.size(); }

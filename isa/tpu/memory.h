@@ -24,7 +24,8 @@ class Memory {
     /// the end of one never lands in the next). Without values only the bounds are known: enough for the
     /// timing mode.
     std::uint64_t allocate(std::string name, std::uint64_t bytes, bool with_values);
-    /// At an address of the caller's choice. Throws heddle::Error when it overlaps another allocation.
+    /// Allocates at an address of the caller's choice. Throws heddle::Error when it overlaps another
+    /// allocation.
     void allocate_at(std::string name, std::uint64_t base, std::uint64_t bytes, bool with_values);
     void clear();
 
@@ -38,7 +39,7 @@ class Memory {
     /// Copies into or out of one allocation. Both throw as at() does.
     void write(std::uint64_t address, std::span<const std::byte> bytes);
     void read(std::uint64_t address, std::span<std::byte> bytes) const;
-    /// In ascending order of addresses.
+    /// All allocations, in ascending order of addresses.
     std::span<const Allocation> allocations() const { return allocations_; }
 
   private:

@@ -29,7 +29,7 @@ namespace heddle::tpu {
 /// An ExecutionListener of the functional executor; it reports and never changes what is computed.
 class RaceDetector : public ExecutionListener {
   public:
-    /// `strict`: reading VMEM that nothing has written is an error, too.
+    /// With `strict`, reading VMEM that nothing has written is an error, too.
     RaceDetector(const Program& program, const Limits& limits, bool strict = false);
 
     /// Throws heddle::Error naming both instructions and the place.

@@ -70,8 +70,9 @@ enum class VectorOp : std::uint8_t {
     float_to_integer,  ///< toward zero; NaN gives 0, what does not fit the nearest bound
 };
 
-/// Costs are ours where vendors publish none: iterative operations count the estimate from the extended unary
-/// pipe plus Newton steps or a polynomial in the ALUs.
+/// Properties of an operation. Vendors publish few costs, so the others are estimates of Heddle's: iterative
+/// operations count an approximation from the extended unary pipe plus Newton steps or a polynomial in the
+/// ALUs.
 struct VectorOpTraits {
     VectorOp op;                ///< the operation of this row
     const char* name;           ///< in assembly text

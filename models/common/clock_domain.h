@@ -49,12 +49,13 @@ class Block : public sc_core::sc_module {
     /// brought: what it points to comes while other blocks are looked at.
     virtual void prefetch(Cycle, unsigned /*stage*/) const {}
     static constexpr unsigned kPrefetchStages = 5;
-    /// Back to the state just after construction. A test per block proves it complete.
+    /// Returns the block to the state just after construction. Every block has a test that this is complete.
     virtual void reset() = 0;
 
-    /// What can be watched about it (signals.h), always the same list in the same order.
+    /// The signals of the block (signals.h), always the same list in the same order.
     virtual std::vector<SignalDeclaration> signals() const { return {}; }
-    /// Between runs: from now on its changes are told to `probe`; nullptr: to nobody, which costs nothing.
+    /// Sets the probe to which changes are reported, between runs. With nullptr nothing is reported, which
+    /// costs nothing.
     virtual void set_probe(SignalProbe* probe) { probe_ = probe; }
 
     /// The domain that the block belongs to for its whole life; it is not owned.
@@ -73,7 +74,8 @@ class Block : public sc_core::sc_module {
     std::uint32_t group() const { return group_; }
     static constexpr std::uint32_t kAlone = ~std::uint32_t{0};
 
-    /// Something that a block tells another: `deliver(receiver, what, at)`.
+    /// A message that a block sends to another one by post(), as a function that delivers it:
+    /// `deliver(receiver, what, at)`.
     using Delivery = void (*)(void* receiver, void* what, Cycle at);
     /// Has it delivered when all groups have performed the cycle's blocks, in the order of the groups and,
     /// from one group, in the order of posting; to blocks without a group in the order of the senders. So of
@@ -82,7 +84,7 @@ class Block : public sc_core::sc_module {
     void post(const Block* to, Delivery deliver, void* receiver, void* what, Cycle at);
 
   protected:
-    /// Who watches; nullptr: nobody.
+    /// The probe to which changes are reported; nullptr: none.
     SignalProbe* probe() const { return probe_; }
 
   private:
@@ -119,7 +121,8 @@ class ClockDomain : public sc_core::sc_module {
     /// Threads of the host that perform the groups of blocks, the caller's among them; 1 at first.
     /// Only between runs. Changes no result.
     void set_threads(unsigned threads);
-    /// Several threads are performing groups: blocks of different groups may not call one another.
+    /// Whether several threads are performing groups at present: blocks of different groups may not call one
+    /// another then.
     bool apart() const { return apart_; }
 
     /// Starts counting at cycle 0 with no block due. Call reset() of the blocks yourself.

@@ -64,7 +64,7 @@ class SignalTrace {
     std::uint64_t start_ps_ = 0, last_ps_ = 0;
 };
 
-/// Where changes go: a file format.
+/// Receives the changes of the chosen signals and writes them in a file format.
 class SignalWriter {
   public:
     /// A chosen signal, as a file names it. `declaration` belongs to the SignalTrace and outlives the

@@ -26,10 +26,10 @@ enum class SignalKind : std::uint8_t {
 
 /// One thing about a block that can be watched.
 struct SignalDeclaration {
-    std::string name;                     ///< below the block, with dots between levels: "sub_core1.state"
-    unsigned bits = 32;                   ///< 1 to 32
-    std::string unit;                     ///< of its number: "B", "lines"; empty: it is no quantity
-    std::string meaning;                  ///< one sentence
+    std::string name;     ///< below the block, with dots between levels: "sub_core1.state"
+    unsigned bits = 32;   ///< 1 to 32
+    std::string unit;     ///< unit of its values: "B", "lines"; empty when the value is no quantity
+    std::string meaning;  ///< one sentence
     SignalKind kind = SignalKind::level;  ///< decides between SignalProbe::set() and add()
     std::uint32_t initial = 0;            ///< a level's value before the first change, kNoValue allowed
 };
@@ -37,7 +37,7 @@ struct SignalDeclaration {
 /// A level that has no value at present, such as the warp that issues when none does. Written as `z`.
 inline constexpr std::uint32_t kNoValue = ~std::uint32_t{0};
 
-/// Through which one block tells its changes. Only the thread that performs the block uses it.
+/// A block reports its changes through its probe. Only the thread that performs the block uses it.
 class SignalProbe {
   public:
     /// Whether anybody watches the block's signal number `signal`, in the order of its declarations.
@@ -48,7 +48,7 @@ class SignalProbe {
     void set(std::size_t signal, Cycle at, std::uint32_t value);
     /// `amount` more of it happens in cycle `at`; in any order of cycles.
     void add(std::size_t signal, Cycle at, std::uint64_t amount);
-    /// The same by what has happened since the beginning of the run.
+    /// Like add(), with the total since the beginning of the run.
     void add_to_total(std::size_t signal, Cycle at, std::uint64_t total);
 
   private:

@@ -25,9 +25,9 @@ class VcdWriter : public SignalWriter {
     void change(std::uint64_t picoseconds, std::uint32_t signal, std::uint32_t value) override;
     void comment(const std::string& text) override;
     void pass(std::uint64_t picoseconds) override;
-    /// The file is whole. Throws heddle::Error when the disk is full.
+    /// Completes the file. Throws heddle::Error when the disk is full.
     void close();
-    /// Written so far.
+    /// Bytes written so far.
     std::uint64_t bytes() const { return bytes_; }
 
   private:

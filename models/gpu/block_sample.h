@@ -17,7 +17,7 @@ namespace heddle::models::gpu {
 /// Lines of global memory that thread blocks touch.
 class Footprint : public ptx::LeapObserver {
   public:
-    /// What is touched from now on, is touched by this thread block; from 1 up.
+    /// Accesses from now on are those of this thread block; numbers begin at 1.
     void begin_block(std::uint32_t block) { block_ = block; }
     void access(const ptx::MemoryAccess& access) override;
     void copy(const ptx::AsyncOperation& operation) override;
@@ -27,7 +27,7 @@ class Footprint : public ptx::LeapObserver {
     std::uint64_t lines() const { return lines_; }
     /// Whether any access was an atomic operation.
     bool atomics() const { return atomics_; }
-    /// Lines of each thread block, all together: of several that touch the same line each counts.
+    /// The sum of the lines of each thread block: a line counts once for each block that touches it.
     std::uint64_t lines_of_blocks() const { return touches_; }
     template <class Visit>
     void visit(Visit&& visit) const {  // visit(line, thread blocks that touch it, about)
@@ -57,7 +57,7 @@ class Footprint : public ptx::LeapObserver {
 struct BlockSample {
     std::vector<std::uint64_t> blocks;  ///< linear indices, rising
     Footprint footprint;                ///< of these blocks
-    double blocks_per_line = 1;         ///< that touch a line, in the mean
+    double blocks_per_line = 1;         ///< mean number of blocks that touch a line
     std::uint64_t steps = 0;            ///< warp instructions of the whole launch, about
     bool atomics = false;               ///< they perform some in global memory
     std::string obstacle;               ///< why these blocks do not stand for all; empty: they do

@@ -45,13 +45,13 @@ class BulkCopyEngine {
         Cycle ready;       ///< data in place; of stores: sent, their acknowledgements are still to come
     };
 
-    /// A copy begins. `id` is the caller's own. `others`: SMs that receive the same data. What ends with it,
-    /// at once or in a known time, is appended to `ended`.
+    /// Begins a copy, which the caller calls `id`. `others` are SMs that receive the same data (multicast).
+    /// Copies that end at once or at a known time are appended to `ended`.
     void begin(std::uint32_t id, const ptx::AsyncOperation& operation, std::vector<ClusterNeighbour*> others,
                Cycle now, std::vector<Ended>& ended);
-    /// Copies between shared memories pass through the cluster's network: when one may leave.
+    /// The cycle in which a copy between shared memories of a cluster may leave the SM.
     Cycle begin_shared_copy(std::uint32_t bytes, Cycle now);
-    /// A response with kTag that will arrive in cycle `arrival`.
+    /// Takes a response with kTag that will arrive in cycle `arrival`, and gives it back to the pool.
     void respond(MemoryRequest& response, Cycle arrival, Cycle now, std::vector<Ended>& ended);
 
     /// Valid as long as the engine; counts since reset().
@@ -63,7 +63,7 @@ class BulkCopyEngine {
         std::uint64_t line;  ///< number of the first line
         LinesMask sectors;   ///< bit i: sector i from the first line's first
     };
-    /// The lines of an operation's pieces in global memory.
+    /// Replaces `lines` by the lines of an operation's pieces in global memory.
     static void split(const ptx::AsyncOperation& operation, std::vector<Line>& lines);
 
   private:

@@ -15,10 +15,11 @@ namespace heddle::models::gpu {
 /// An SM, as the others of its GPC see it.
 class ClusterNeighbour : public virtual sc_core::sc_interface {
   public:
-    /// A message of a ClusterPort. Ownership passes to the receiver.
+    /// Receives a message of a ClusterPort, which arrives in cycle `arrival`. Ownership passes to the
+    /// receiver.
     virtual void deliver(MemoryRequest& message, Cycle arrival) = 0;
-    /// It receives the sectors that arrive in cycle `arrival` for another SM too; they have passed its port
-    /// in the returned one.
+    /// Receives a copy of sectors that arrive in cycle `arrival` and that another SM has asked for. Returns
+    /// the cycle in which they have passed this SM's port.
     virtual Cycle receive_multicast(LinesMask sectors, Cycle arrival) = 0;
 };
 
@@ -34,13 +35,13 @@ class ClusterNeighbour : public virtual sc_core::sc_interface {
 /// evenly here.
 class ClusterPort {
   public:
-    /// Tags of its messages have this bit; those of bulk copies the second one too.
+    /// Tags of its messages have the bit kTag; those of bulk copies have kCopyTag as well.
     static constexpr std::uint32_t kTag = 1u << 30, kCopyTag = 1u << 29;
 
     ClusterPort(const ClusterConfig& config, std::uint32_t sm, MemoryRequestPool& pool)
         : config_(config), sm_(sm), pool_(pool) {}
-    /// `sms`: those of the GPC, this one among them, neighbours side by side. `places`: where an SM of the
-    /// GPU is among them.
+    /// Connects it to the SMs of its GPC, `sms`, this one included, with the two of a TPC side by side.
+    /// `places` has, for each SM of the GPU, its index in `sms`.
     void connect(std::vector<ClusterNeighbour*> sms, std::vector<std::uint16_t> places);
     void reset() { port_.reset(); }
     ClusterNeighbour& neighbour(std::uint32_t sm) { return *sms_[places_[sm]]; }
@@ -49,11 +50,11 @@ class ClusterPort {
     /// shared memory. The message leaves in cycle `leave` at the earliest.
     void request(std::uint32_t sm, RequestKind kind, bool answered, std::uint32_t tag, std::uint32_t bytes,
                  std::uint32_t wavefronts, Cycle leave);
-    /// An answer, whose data leave in cycle `leave` at the earliest.
+    /// Sends an answer to the SM that asked; its data leave in cycle `leave` at the earliest.
     void answer(MemoryRequest& request, Cycle leave);
-    /// The end of a copy, told to the SM that began it.
+    /// Tells the SM that began a copy that it has ended.
     void confirm(MemoryRequest& request, Cycle at);
-    /// Data that arrive in cycle `now` have passed the port: in the returned one.
+    /// Returns the cycle in which data that arrive in cycle `now` have passed the port.
     Cycle receive(const MemoryRequest& request, Cycle now) { return now + pass(bytes_of(request), now); }
     void give_back(MemoryRequest& request) { pool_.give_back(request); }
 
@@ -61,7 +62,7 @@ class ClusterPort {
     /// cycles that it takes of the receiver's shared memory.
     static std::uint32_t bytes_of(const MemoryRequest& request) { return request.line; }
     static std::uint32_t wavefronts_of(const MemoryRequest& request) { return request.key; }
-    /// There and back, without data.
+    /// Cycles to SM `sm` and back, without the time that data take.
     Cycle latency(std::uint32_t sm) const;
 
   private:

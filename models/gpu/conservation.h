@@ -12,7 +12,10 @@ struct Ledger {
     std::uint64_t sm_requested_sectors = 0, sm_received_sectors = 0;  ///< must be equal
     /// SMs to L2, through the GPCs' ports. Loads of one SM may be answered together with another's.
     std::uint64_t gpc_requests = 0, l2_requests = 0, l2_answers = 0;
-    std::uint64_t sm_loaded_sectors = 0, l2_loaded_sectors = 0;  ///< the latter with loads that joined
+    std::uint64_t
+        sm_loaded_sectors = 0,
+        l2_loaded_sectors =
+            0;  ///< sectors of loads, as SMs and as L2 count them; loads that joined others' count in both
     std::uint64_t sm_stored_sectors = 0, l2_stored_sectors = 0;  ///< atomics among them
     std::uint64_t l2_fill_sectors = 0, dram_read_sectors = 0;
     std::uint64_t l2_write_back_sectors = 0, dram_write_sectors = 0;

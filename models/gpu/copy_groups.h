@@ -46,7 +46,7 @@ class CopyGroups {
         ++open_;
         group(open_) = Group{};
     }
-    /// When all groups before number `end` are done; kPending: not known yet.
+    /// The stamp at which all groups before number `end` are done; kPending when it is not known yet.
     Stamp ready_before(std::uint32_t end) const {
         Stamp ready = 0;
         for (std::uint32_t number = oldest_; number < end; ++number) {
@@ -56,7 +56,8 @@ class CopyGroups {
         }
         return ready;
     }
-    /// When at most `left` committed groups are unfinished; 0 covers work that is not committed yet.
+    /// The stamp from which at most `left` committed groups are unfinished; with 0, work that is not
+    /// committed yet must be done too.
     Stamp ready(std::uint32_t left) const {
         if (left == 0) return ready_before(open_ + 1);
         if (left >= commit_count_ || left >= kGroups) return 0;

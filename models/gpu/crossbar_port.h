@@ -27,7 +27,7 @@ class CrossbarPort {
           in_(config.crossbar.response_bytes),
           translation_(config.translation) {}
 
-    /// Before the first run: the GPC's port, which must outlive this one.
+    /// Connects it to the GPC's port, which must outlive it. To be called before the first run.
     void connect(CrossbarInterface& crossbar) { crossbar_ = &crossbar; }
     /// Forgets bookings and translations; the connection and the window stay.
     void reset() {
@@ -35,7 +35,7 @@ class CrossbarPort {
         in_.reset();
         translation_.reset();
     }
-    /// What the launch says of the eviction of a range of addresses.
+    /// Sets the launch's access policy window, which names the eviction policy of a range of addresses.
     void set_window(const ptx::AccessPolicyWindow& window) { window_ = WindowPolicy(window); }
 
     /// Takes a request from the pool and fills it in for `line` (address / 128) and its sectors. Whoever
@@ -71,8 +71,8 @@ class CrossbarPort {
         pass_on(request, begin);
         return begin;
     }
-    /// A response that arrives in cycle `arrival`, perhaps in the future, has passed the port: in the
-    /// returned one.
+    /// Returns the cycle in which a response of so many sectors, which arrives in cycle `arrival`, has passed
+    /// the port. `arrival` may lie in the future.
     Cycle receive(unsigned sectors, Cycle arrival) { return in_.take(arrival, sectors * kSectorBytes); }
     /// Returns a response to the pool; it must not be used afterwards.
     void give_back(MemoryRequest& response) { pool_.give_back(response); }

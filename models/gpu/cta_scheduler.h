@@ -38,7 +38,7 @@ class CtaScheduler : public Block, public CtaReporter {
     bool can_act(Cycle now) const override;
     void reset() override;
 
-    /// Sampling: times count what `left_out` holds. Between reset() and begin().
+    /// Sampling: times include the cycles that `left_out` holds. To be called between reset() and begin().
     void watch(const Cycle* left_out) { left_out_ = left_out; }
     /// CTAs that run at once when all places are taken.
     std::uint64_t wave() const { return wave_; }
@@ -56,7 +56,7 @@ class CtaScheduler : public Block, public CtaReporter {
     std::uint64_t running() const { return handed_out_ - finished_; }
     /// The number of the next CTA to be handed out.
     std::uint64_t next_cta() const { return handed_out_; }
-    /// The next `count` CTAs, whole clusters, count as done.
+    /// Skips the next `count` CTAs, which must be whole clusters: they count as handed out and finished.
     void skip(std::uint64_t count) {
         handed_out_ += count;
         finished_ += count;

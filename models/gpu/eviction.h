@@ -1,4 +1,4 @@
-// From what a program says of eviction to what a request asks of a line.
+// Translates the eviction hints of a program into the eviction policy of a request for a line.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ inline bool in_part(std::uint64_t line, unsigned sixteenths) {
     return sixteenths >= 16 || mix_bits(line) % 16 < sixteenths;
 }
 
-/// In L2, of a line.
+/// The policy in L2 for `line` (address / 128) under an instruction's cache policy.
 inline EvictionPolicy eviction_policy(const ptx::CachePolicy& cache, std::uint64_t line) {
     return eviction_policy(in_part(line, cache.sixteenths) ? cache.primary : cache.secondary);
 }

@@ -17,22 +17,22 @@
 
 namespace heddle::models::gpu {
 
-/// From an SM to L2.
+/// The way from an SM to L2, as the SM sees it.
 class CrossbarInterface : public virtual sc_core::sc_interface {
   public:
     /// The request leaves the SM in cycle `leave`, which lies in the SM's present window or later; stores and
     /// atomics with their data. Ownership passes to the crossbar.
     virtual void send(MemoryRequest& request, Cycle leave) = 0;
-    /// When a page that an SM does not know, and asks for in cycle `at`, can be used.
+    /// The cycle from which a page can be used that an SM does not know and asks for in cycle `at`.
     virtual Cycle translate(std::uint64_t page, Cycle at) = 0;
 };
 
 /// What a GPC's port did since reset().
 struct GpcStatistics {
-    std::uint64_t requests = 0;                           ///< of SMs, lines
-    std::uint64_t joined = 0;                             ///< of loads that were answered by another SM's
-    std::uint64_t joined_sectors = 0;                     ///< of them
-    std::uint64_t walks = 0;                              ///< of page tables
+    std::uint64_t requests = 0;        ///< lines that SMs requested
+    std::uint64_t joined = 0;          ///< loads that were answered together with another SM's, lines
+    std::uint64_t joined_sectors = 0;  ///< of these loads, 32 bytes each
+    std::uint64_t walks = 0;           ///< page walks
     std::uint64_t request_bytes = 0, response_bytes = 0;  ///< through the GPC's port
 };
 

@@ -39,8 +39,7 @@ struct StandsFor {
     double error = 0;  ///< by which part the time may differ from that of the whole
 };
 
-/// How a kernel is run. None of these options but `sample`, `limit` and `resident` changes the simulated
-/// times.
+/// How a kernel is run, and what is recorded of it.
 struct RunOptions {
     /// Recompute readiness in every cycle; slow; must give the same result.
     bool tick_every_cycle = false;
@@ -67,8 +66,8 @@ struct RunOptions {
     /// and performs nothing twice (sm_audit.h).
     bool audit = kDebugBuild;
     StandsFor stands_for;
-    /// A programmatic dependent launch: the cycle of the thread blocks' run (launch.before is over in cycle
-    /// 0) in which the earlier launch has ended, so that griddepcontrol.wait passes.
+    /// For a programmatic dependent launch: the cycle of the thread blocks' run (launch.before is over in
+    /// cycle 0) in which the earlier launch has ended, so that griddepcontrol.wait passes.
     Cycle dependency_release = 0;
     /// Where the signals of all blocks go; nullptr: nowhere. Not with `sample`.
     SignalTrace* signals = nullptr;

@@ -35,7 +35,8 @@ class WarpSource {
     unsigned index() const { return status_->index; }  ///< in its thread block
     /// Performs the next instruction, in cycle `clock`.
     virtual ptx::StepResult step(std::uint64_t clock) = 0;
-    /// Behind it, where it is one: what sampling leaps with. Stays the same; SMs step it without this object.
+    /// The PTX warp behind this object, or nullptr. It stays the same; sampling leaps with it, and SMs step
+    /// it directly.
     virtual ptx::Warp* ptx_warp() { return nullptr; }
 
   protected:
@@ -57,11 +58,11 @@ class BlockSource {
     virtual std::uint64_t changes() const = 0;
     virtual ptx::WarpFingerprint fingerprint(unsigned warp) const = 0;
     virtual std::string describe_waiting() const = 0;
-    /// Behind it, where it is PTX.
+    /// The PTX thread block behind this object, or nullptr.
     virtual const ptx::Cta* ptx_cta() const { return nullptr; }
 };
 
-/// One launch.
+/// A launch: its extents, its table of instructions, and the making of its thread blocks.
 class LaunchSource {
   public:
     virtual ~LaunchSource() = default;
@@ -75,22 +76,23 @@ class LaunchSource {
     /// stays where it is.
     virtual std::size_t instruction_count() const = 0;
     virtual const ptx::InstructionInfo& instruction(std::size_t index) const = 0;
-    /// Where it begins, in machine instructions from the kernel's first.
+    /// Position of an instruction's code, in machine instructions from the kernel's first.
     virtual std::uint64_t code_position(std::size_t index) const = 0;
-    /// What each instruction from `first` on reads of the register banks.
+    /// The reads of the register banks, for each instruction from `first` on.
     virtual std::vector<RegisterReads> register_reads(const RegisterBanksConfig& config,
                                                       std::size_t first) const = 0;
-    /// `grown` is called when instructions have come to the table.
+    /// Sets a function that is called when the table has grown.
     void set_observer(std::function<void()> grown) { grown_ = std::move(grown); }
-    /// No instructions will come to the table.
+    /// Whether the table will not grow any more.
     virtual bool is_complete() const { return false; }
     virtual std::size_t scoreboard_size() const = 0;  ///< identifiers of registers lie below it
     virtual bool reads_clock() const = 0;             ///< values may depend on time
-    /// Of an instruction, in the user's file, for messages.
+    /// The place of an instruction in the user's file, for messages.
     virtual SourceLocation place_of(const ptx::InstructionInfo& info) const = 0;
 
-    /// Before a run: its blocks will be made for `groups` groups. True: those of different groups touch
-    /// nothing in common that changes, so that several threads of the host may perform them at a time.
+    /// Called before a run whose blocks will be made for `groups` groups. Returns true when blocks of
+    /// different groups share nothing that changes, so that several threads of the host may perform them at a
+    /// time.
     virtual bool divide(std::uint32_t groups) { return groups == 1; }
     /// `observer`, `tag`: see ptx::Cta::set_observer(). Both outlive the block.
     virtual std::unique_ptr<BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,

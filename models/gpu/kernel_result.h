@@ -64,7 +64,7 @@ struct SeriesSettings {
     bool by_sm = false;  ///< one group for each SM, not for each GPC
 };
 
-/// Of a group of SMs in one interval.
+/// What a group of SMs did in one interval.
 struct SeriesGroup {
     std::uint64_t instructions = 0;  ///< issue slots
     double tensor_cycles = 0;        ///< sub-core cycles in which a tensor core was given work

@@ -16,19 +16,21 @@ namespace heddle::models::gpu {
 
 /// Sampling: what was left out, beside a stretch of the same run that was simulated.
 struct Extrapolation {
-    double cycles = 0;                     ///< left out, per cycle of the stretch
-    double work = 0;                       ///< instructions left out, per instruction of the stretch
-    std::uint64_t stretch_steps = 0;       ///< instructions of the stretch, without waits that came again
-    std::vector<std::uint64_t> performed;  ///< left out, by instruction of the kernel: exact
-    std::uint64_t ctas = 0;                ///< left out, whole ones
-    std::optional<LeftOutMemory> memory;   ///< what memory did; none: in proportion to the work
+    double cycles = 0;                ///< left out, per cycle of the stretch
+    double work = 0;                  ///< instructions left out, per instruction of the stretch
+    std::uint64_t stretch_steps = 0;  ///< instructions of the stretch, without waits that came again
+    std::vector<std::uint64_t>
+        performed;                        ///< exact counts of what was left out, by instruction of the kernel
+    std::uint64_t ctas = 0;               ///< whole thread blocks left out
+    std::optional<LeftOutMemory> memory;  ///< what memory did; none: in proportion to the work
 };
 
 /// Counters of a run, or of the part of a run up to some cycle; a plain value that can be copied, so that
 /// sampling can compare two moments of one run.
 class KernelSummary {
   public:
-    /// Of what grows with the work: what the SMs' units did; and global memory's caches; and memory.
+    /// Which of the counters that grow with the work are meant: those of the SMs' units; these and those of
+    /// the caches of global memory; or all, including those of memory.
     enum class Growth : std::uint8_t { units, all_but_memory, all };
 
     KernelSummary(const GpuConfig& config, const LaunchPlan& plan) : config_(&config), plan_(&plan) {}
@@ -66,10 +68,11 @@ class KernelSummary {
     std::uint64_t dram_read() const { return result_.dram_read_bytes; }
     std::uint64_t dram_written() const { return result_.dram_write_bytes; }
     void add_written(std::uint64_t bytes) { result_.dram_write_bytes += bytes; }
-    /// What a part of the device `whole` counted for `ctas` of the launch's thread blocks becomes that of all
-    /// of them on all of it; the time is the same.
+    /// Scales the counters of a part of the device to the device `whole`, on which all `ctas` thread blocks
+    /// of the launch run; the time stays the same.
     void stand_for(const GpuConfig& whole, std::uint64_t ctas);
-    /// `end`: cycles from the launch of the first CTA to the end of the last and of its stores.
+    /// The result of the run. `end`: cycles from the launch of the first CTA to the end of the last one and
+    /// of its stores.
     KernelResult result(Cycle end, unsigned registers_per_thread);
 
   private:

@@ -31,7 +31,7 @@ struct LeftOutMemory {
 /// Warps leap one after another; what they do in the same turn belongs together.
 class LeftOutTraffic : public ptx::LeapObserver {
   public:
-    /// Of `turns` turns those from `first` on are remembered.
+    /// A leap of `turns` turns begins; only the accesses of turns from `first` on are remembered.
     void begin(std::uint64_t turns, std::uint64_t first);
     /// The warp that leaps next is one of this SM, and makes `turns` turns of its own.
     void begin_warp(std::uint32_t sm, std::uint64_t turns);
@@ -39,9 +39,9 @@ class LeftOutTraffic : public ptx::LeapObserver {
     bool begin_turn(std::uint64_t own);
     /// Nothing was left out before what is remembered.
     bool complete() const { return first_ == 0; }
-    /// Of all turns.
+    /// Number of accesses in all turns, those that are not remembered included.
     std::uint64_t accesses() const { return accesses_; }
-    /// One turn after the other.
+    /// The remembered accesses, a list for each turn.
     const std::vector<std::vector<LeftOutAccess>>& turns() const { return turns_; }
 
     void access(const ptx::MemoryAccess& access) override;

@@ -8,8 +8,10 @@
 
 namespace heddle::models::gpu {
 
-/// Where they lie, in lines of kLineBytes: above all buffers and local memory.
-inline constexpr std::uint64_t kOtherLines = (384ull << 30) / kLineBytes;  // of work before the launch
+/// First lines (address / kLineBytes) of the areas in which code and constants lie, above all buffers and
+/// local memory.
+inline constexpr std::uint64_t kOtherLines =
+    (384ull << 30) / kLineBytes;  // lines of work before the launch, which fill caches
 inline constexpr std::uint64_t kCodeLines = (448ull << 30) / kLineBytes;
 inline constexpr std::uint64_t kConstantLines = (480ull << 30) / kLineBytes;
 

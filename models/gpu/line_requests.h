@@ -11,11 +11,12 @@ namespace heddle::models::gpu {
 /// Which of the SM's caches asks: that of instructions or that of constants.
 enum class FetchKind : std::uint8_t { code, constants };
 
-/// Who takes the misses of the caches of instructions and constants.
+/// Takes the misses of the caches of instructions and constants and requests their lines from L2.
 class LineRequests {
   public:
     virtual ~LineRequests() = default;
-    /// `sectors` of `line`, counted from the first of its kind, are asked for in cycle `leave`.
+    /// Requests `sectors` of `line`, counted from the first line of its kind. The request leaves in cycle
+    /// `leave` at the earliest.
     virtual void ask(FetchKind kind, std::uint32_t line, SectorMask sectors, Cycle leave) = 0;
 };
 

@@ -17,7 +17,7 @@
 
 namespace heddle::models::gpu {
 
-/// Whose memory instruction: the SM reads it back when the data are there.
+/// Identifies a memory instruction; the SM gets it back when the data have come.
 struct LoadOwner {
     std::uint16_t warp = 0;         ///< slot in the SM
     bool async_copy = false;        ///< it is a cp.async, which writes shared memory and no register
@@ -60,7 +60,7 @@ class LoadStoreUnit {
     LoadStoreUnit(const GpuConfig& config, CrossbarPort& port);
     /// Back to the state after construction: an empty L1, no misses, zero counters.
     void reset();
-    /// After reset(): L1 takes this much of the unified memory.
+    /// Sets the bytes of the unified memory that L1 takes. To be called after reset().
     void begin(std::uint64_t l1_bytes) { l1_.resize(l1_bytes, config_.l1.ways); }
 
     /// `start`: the cycle in which the instruction leaves its sub-core's queue. `ready`: the cycle in which

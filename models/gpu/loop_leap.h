@@ -20,8 +20,8 @@ struct LeapingWarp {
     std::uint32_t block = 0;     ///< its SM << 8 | its CTA's place there
     /// Index of its SM in the GPU.
     std::uint32_t sm() const { return block >> 8; }
-    /// Turns that it makes while the slowest makes one: a producer fills one stage in each, consumers go
-    /// round the whole ring.
+    /// Turns that this warp makes while the slowest warp makes one: a producer fills one stage of a ring in
+    /// each turn, while consumers go round the whole ring.
     std::uint64_t multiple = 1;
     std::uint64_t turn_steps = 0;  ///< instructions of one of its turns
     /// Thread blocks with an SM to themselves go faster than those that share one: turns for each turn of the
@@ -48,9 +48,9 @@ struct Leap {
     std::string obstacle;                  ///< why nothing was done
 };
 
-/// All warps perform the same number of turns (times their `multiple` and rate): as many as every one of them
-/// has left, but for the margin, and whole rings: after that, every barrier is used again as before. Warps of
-/// different rates have no rings. The watches are left to the caller.
+/// Lets all warps perform the same number of turns (times their `multiple` and rate): as many as every one of
+/// them has left, less the margin, and a multiple of the ring's length, so that every barrier is in the same
+/// state as before. Warps of different rates have no rings. The caller updates the watches.
 Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
                    const LeapLimits& limits, LeftOutTraffic& traffic);
 

@@ -80,7 +80,7 @@ class WarpWatch {
 
     /// Instructions that the warp has performed since its start, those left out included.
     std::uint64_t steps() const { return steps_; }
-    /// When the warp started.
+    /// The cycle in which the warp started.
     Cycle started() const { return started_; }
     const std::array<Loop, kLoops>& loops() const { return loops_; }
     /// The loop with the last backward branch: the innermost.

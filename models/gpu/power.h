@@ -46,7 +46,7 @@ struct PowerConfig {
 /// Lists the fields for hardware files, below `power`.
 void describe(PowerConfig& config, ParameterList& list);
 
-/// Where the energy of a kernel went, joules.
+/// The energy of a kernel in joules, by where it was spent.
 struct KernelEnergy {
     double idle = 0;           ///< idle power over the kernel's time
     double leakage = 0;        ///< of the SMs, over the kernel's time
@@ -65,7 +65,7 @@ struct KernelEnergy {
     std::array<std::pair<const char*, double>, 8> parts() const;
 };
 
-/// From the counters of a kernel that ran at `config.clock`.
+/// Computes the energy from the counters of a kernel that ran at `config.clock`.
 KernelEnergy energy_of(const KernelResult& result, const GpuConfig& config);
 
 }  // namespace heddle::models::gpu

@@ -23,7 +23,7 @@ void describe(RegisterBanksConfig& config, ParameterList& list);
 
 /// Warp registers of 32 bits that an instruction reads, by bank.
 struct RegisterReads {
-    std::array<std::uint8_t, kRegisterBanks> all{};  ///< operands of the instruction as such
+    std::array<std::uint8_t, kRegisterBanks> all{};  ///< all operands of the instruction
     /// Those that the reuse cache does not hold when the same warp issued the instruction before.
     std::array<std::uint8_t, kRegisterBanks> after_own{};
 };
@@ -51,9 +51,9 @@ class RegisterPorts {
     std::array<std::uint32_t, kRegisterBanks> free_{};  ///< first cycle in which the port has nothing to do
 };
 
-/// The reads of each instruction of the kernel, from where its registers lie: those of
-/// ptx::register_operands, zeros for all others. The allocation of registers sees to it that few operands
-/// meet in one bank.
+/// The reads of each instruction of the kernel, by the banks of its registers: for the operands of
+/// ptx::register_operands, and zeros for all other instructions. The register allocation makes it rare that
+/// operands share a bank.
 std::vector<RegisterReads> register_reads(const ptx::LoadedKernel& kernel, const RegisterBanksConfig& config);
 
 }  // namespace heddle::models::gpu

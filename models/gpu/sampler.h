@@ -30,27 +30,29 @@ namespace heddle::models::gpu {
 /// leaves something out. Does nothing when not begun.
 class Sampler : public Block {
   public:
-    /// Error bar of a result, at most.
+    /// The largest relative error that a result may have.
     static constexpr double kWidest = 0.02;
 
     Sampler(const sc_core::sc_module_name& name, ClockDomain& clock, sc_core::sc_vector<Sm>& sms,
             CtaScheduler& scheduler);
 
-    /// Cycles that have been left out: added to all times. Valid before begin().
+    /// The cycles that have been left out so far, which are added to all times. The reference is valid before
+    /// begin().
     const Cycle& left_out() const { return left_out_; }
-    /// After reset(), before a run. `tally` counts what all blocks have counted up to now.
-    /// `pass` lets L2 see accesses that are left out; before them, so much was that this part of what it
-    /// holds has gone.
-    /// `other_error`: of the time, beside what is left out; the bar has room for both.
-    /// `cautious`: leaps are short, so that more is simulated between them and the bar becomes narrower.
+    /// Begins a run, after reset(). `tally` sums what all blocks have counted up to now. `pass` performs
+    /// accesses that are left out on L2, after removing the given part of its lines, which earlier accesses
+    /// would have evicted. `other_error` is the relative error of the time from other sources; the error bar
+    /// includes it. With `cautious` leaps are short, so that more is simulated between them and the bar
+    /// becomes narrower.
     void begin(const LaunchPlan& plan, const GpuConfig& config, double other_error, bool cautious,
                std::function<KernelSummary()> tally,
                std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass);
-    /// The clock was stopped so that something can be left out.
+    /// Whether the clock was stopped so that something can be left out.
     bool has_decided() const { return decision_ != Decision::none; }
-    /// After the clock has stopped: leaves something out if that was why. Returns whether it was.
+    /// To be called after the clock has stopped: leaves something out if the sampler stopped it. Returns
+    /// whether it did.
     bool leap();
-    /// Adds what was left out to `summary`, and says how it went.
+    /// Adds what was left out to `summary`; result() says what was simulated and how large the error may be.
     void finish(KernelSummary& summary);
     Sampling result(Cycle cycles) const;
 

@@ -14,21 +14,22 @@
 
 namespace heddle::models::gpu {
 
-/// Adds a point to KernelResult::series at the end of each interval. Changes nothing, and costs nothing when
-/// not begun: then it is never due.
+/// Adds a point to KernelResult::series at the end of each interval. It changes no result; without begin() it
+/// is never due and costs nothing.
 class SeriesRecorder : public Block {
   public:
     /// `gpc_of_sm`: one entry for each SM.
     SeriesRecorder(const sc_core::sc_module_name& name, ClockDomain& clock, const sc_core::sc_vector<Sm>& sms,
                    const CtaScheduler& scheduler, std::vector<std::uint32_t> gpc_of_sm);
 
-    /// After reset(), before a run. `tally` counts what all blocks have counted before a cycle; `before` is
-    /// what a run without any cycle gives; `left_out`: of a sampled run, nullptr when it is none.
+    /// Begins a recording, after reset() and before a run. `tally` sums what all blocks have counted before a
+    /// cycle; `before` is the sum before the first cycle; `left_out` are the cycles that a sampled run has
+    /// left out, nullptr for other runs.
     void begin(const SeriesSettings& settings, const GpuConfig& config,
                std::function<KernelSummary(Cycle)> tally, KernelResult before, const Cycle* left_out);
     /// Ends the present point before cycle `until`: at the end of the run, and where cycles are left out.
     void close(Cycle until);
-    /// Cycles have been left out: the next point begins after them.
+    /// To be called when cycles have been left out: the next point begins after them.
     void cut();
     Series take() { return std::move(series_); }
 

@@ -46,11 +46,12 @@ class LoopTimes {
     void begin_stretch();
     /// A batch of the present stretch.
     void add(const Batch& batch);
-    /// Of the present stretch; and, where that goes on as those before it, of all.
+    /// The mean of the present stretch; or of all stretches, where the present one agrees with those before
+    /// it.
     Settled settled() const;
-    /// Of those before the present stretch.
+    /// The mean of the stretches before the present one.
     Settled before() const;
-    /// Of the present stretch alone; `used` is 0 when it has no batch.
+    /// The mean of the present stretch alone; `used` is 0 when it has no batch.
     Settled present() const;
 
   private:

@@ -57,12 +57,12 @@ class Sm : public Block,
            private ptx::CtaObserver {
   public:
     sc_core::sc_port<CrossbarInterface> requests;     ///< to the GPC's port
-    sc_core::sc_export<ResponseInterface> responses;  ///< from there
+    sc_core::sc_export<ResponseInterface> responses;  ///< from the GPC's port
     sc_core::sc_export<CtaReceiver> ctas;             ///< from the CTA scheduler
     sc_core::sc_port<CtaReporter> scheduler;          ///< told when a thread block has ended
     /// SMs of its GPC, this one among them, neighbours side by side; none without clusters.
     sc_core::sc_port<ClusterNeighbour, 0, sc_core::SC_ZERO_OR_MORE_BOUND> neighbours;
-    sc_core::sc_export<ClusterNeighbour> cluster;  ///< from them
+    sc_core::sc_export<ClusterNeighbour> cluster;  ///< from the other SMs of its GPC
 
     static constexpr unsigned kWarps = kSubCores * SubCore::kSlots;  ///< warps that an SM holds at most
 
@@ -83,20 +83,22 @@ class Sm : public Block,
     std::vector<SignalDeclaration> signals() const override { return SmSignals::declarations(); }
     void set_probe(SignalProbe* probe) override;
 
-    /// Before the first run: for each SM of the GPU its place among `neighbours`.
+    /// Sets, for each SM of the GPU, its place among `neighbours`. To be called before the first run.
     void set_places(std::vector<std::uint16_t> places) { places_ = std::move(places); }
     /// After reset(), before a run. `plan` must outlive the run.
     void begin(const LaunchPlan& plan);
-    /// After a run of `end` cycles: attributes the cycles up to `end`.
+    /// Attributes the cycles up to `end`, after a run of `end` cycles.
     void finish(Cycle end);
-    /// The whole GPU has come to rest with CTAs left: lets go on who need not wait any longer. False: nobody.
+    /// To be called when the whole GPU has come to rest with CTAs left. Releases the warps that need not wait
+    /// any longer; false when there is none.
     bool resume_stalled(Cycle now);
-    /// Empty when no CTA is left; else what the warps of the first unfinished CTA wait for.
+    /// A text that says what the warps of the first unfinished CTA wait for; empty when no CTA is left.
     std::string describe_waiting() const;
 
-    /// Changes whenever something has happened that a warp elsewhere could notice: see ProgressWatch.
+    /// A number that changes whenever something happens that a warp elsewhere could notice: see
+    /// ProgressWatch.
     std::uint64_t events() const;
-    /// Slot `warp` holds a warp that is not blocked; how it stands.
+    /// Whether slot `warp` holds a warp that is not blocked; and the fingerprint of that warp.
     bool is_running(unsigned warp) const { return state_.warps[warp].state == WarpState::running; }
     ptx::WarpFingerprint fingerprint(unsigned warp) const;
     /// With LaunchPlan::left_out: calls visit(slot, ptx::Warp&, WarpWatch&, CTA slot) for each warp that has

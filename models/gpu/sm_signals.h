@@ -20,7 +20,7 @@ class SmSignals {
     static std::vector<SignalDeclaration> declarations();
 
     explicit SmSignals(SignalProbe& probe) : probe_(probe) {}
-    /// Before a run.
+    /// Forgets the last values; to be called before a run.
     void begin() { last_ = {}; }
     /// The warp in slot `warp` issues the instruction number `instruction` of the kernel, which stands in
     /// `line`; it takes `slots` issue slots.

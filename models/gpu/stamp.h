@@ -1,4 +1,4 @@
-// When a register's value is ready, in 32 bits.
+// The cycle in which a register's value is ready, and whether memory delivers it, in 32 bits.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 namespace heddle::models::gpu {
 
 /// `cycle * 2 + 1` when memory delivers the value, `cycle * 2` otherwise. The larger stamp is the later one,
-/// so the maximum over operands also says what kind of wait it is. Runs are limited to 2^31 - 2 cycles.
+/// so the maximum over operands also says whether the wait is for memory. Runs are limited to 2^31 - 2
+/// cycles.
 using Stamp = std::uint32_t;
 inline constexpr Stamp kPending = ~Stamp{0};  ///< not known yet
 inline constexpr std::uint32_t kPendingCycle = kPending >> 1;

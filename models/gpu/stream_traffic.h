@@ -10,10 +10,10 @@
 
 namespace heddle::models::gpu {
 
-/// Of a thread block in the mean, once L2 has to write back what is stored: lines of 128 bytes.
+/// Mean traffic of a thread block with memory, once L2 has to write back stored lines.
 struct StreamTraffic {
     double read = 0, written = 0;                    ///< lines of 128 bytes, of one thread block
-    double lines() const { return read + written; }  ///< of both directions
+    double lines() const { return read + written; }  ///< read and written
 };
 
 /// Runs thread blocks of `launch`, by their numbers `blocks`, in timing mode without time. They are a stream

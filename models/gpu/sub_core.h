@@ -15,9 +15,10 @@
 
 namespace heddle::models::gpu {
 
-/// Knows of each warp only when its next instruction has its operands, why not before, and which unit it
-/// needs. From that it plans the next issue: the cycle, the warp, and what the cycles until then are spent
-/// on. Every change of its state first accounts for the cycles that have passed, then makes it plan again.
+/// Knows of each warp only when its next instruction has its operands, what it waits for until then, and
+/// which unit it needs. From that it plans the next issue: the cycle, the warp, and the reasons of the idle
+/// cycles until then. Every change of its state first accounts for the cycles that have passed, then makes it
+/// plan again.
 ///
 /// Members lie in the order in which they are used together, by cache lines of the host.
 class alignas(64) SubCore {
@@ -27,14 +28,16 @@ class alignas(64) SubCore {
     /// Back to the state without warps. `load_store_queue` is the number of memory instructions that may wait
     /// in this sub-core for the load-store unit.
     void reset(SchedulerPolicy policy, unsigned load_store_queue);
-    /// Cycles are also counted by instruction, in these rows; nullptr: they are not.
+    /// Sets rows in which cycles are also counted by instruction; nullptr: they are not. The rows are not
+    /// owned.
     void set_profile(InstructionCycles* rows) { profile_ = rows; }
 
     /// The warp becomes the youngest of the sub-core; set_next() must say when it can issue.
     void add_warp(unsigned slot);
     /// The warp has ended; its slot may be used again.
     void remove_warp(unsigned slot);
-    /// `why`: what cycles before `ready` are spent on; `instruction`: its row in the profile.
+    /// Sets what the warp's next instruction needs: the stamp of its operands, its unit, the reason `why` of
+    /// idle cycles before `ready`, and its row in the profile.
     void set_next(unsigned slot, Stamp ready, Unit unit, CycleReason why, std::uint32_t instruction = 0) {
         if (profile_ != nullptr) instruction_[slot] = instruction;
         ready_[slot] = cycle_of(ready);
@@ -82,8 +85,8 @@ class alignas(64) SubCore {
 
     /// Cycles of this sub-core since reset(), as far as they are accounted for.
     const std::array<std::uint64_t, kCycleReasonCount>& cycles_by_reason() const { return by_reason_; }
-    /// What cycles are spent on from `from` on, and from `change` on, unless something changes before: for those who
-    /// watch. `change` may be earlier.
+    /// The reasons of idle cycles, as planned: `before` from cycle `from` on and `after` from cycle `change`
+    /// on, unless something changes earlier. Signals report it. `change` may lie before `from`.
     struct Outlook {
         Cycle from, change;         ///< cycles
         CycleReason before, after;  ///< reasons up to `change`, and from it on

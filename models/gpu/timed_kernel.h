@@ -47,7 +47,8 @@ struct alignas(64) TimedInstruction {
     FineCycles interval = 0;                     ///< for which the pipeline is occupied
     FineCycles tensor_full_time = 0;             ///< of a tensor instruction at the full rate of its type
     std::uint32_t tensor_macs = 0;               ///< multiply-accumulate operations of one warp
-    /// In TimedKernel::registers: written ones first, then those only read.
+    /// Index in TimedKernel::registers of this instruction's registers: first the written ones, then those
+    /// that are only read.
     std::uint32_t first_register = 0;
     std::uint16_t written = 0;
     std::uint16_t touched = 0;           ///< written and read

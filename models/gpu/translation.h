@@ -57,7 +57,7 @@ class TranslationBuffer {
 class GpcTranslation {
   public:
     explicit GpcTranslation(const TranslationConfig& config);
-    /// When the page can be used, asked for in cycle `now`.
+    /// The cycle from which a page can be used that is asked for in cycle `now`.
     Cycle translate(std::uint64_t page, Cycle now);
     /// Page walks since reset().
     std::uint64_t walks() const { return walks_; }
@@ -77,7 +77,7 @@ class SmTranslation {
     explicit SmTranslation(const TranslationConfig& config);
     /// Whether translation takes time at all.
     bool enabled() const { return enabled_; }
-    /// When a request for `line` that is ready in cycle `now` can go on.
+    /// The cycle from which a request for `line` can go on that is ready in cycle `now`.
     template <class Ask>
     Cycle translate(std::uint64_t line, Cycle now, Ask&& ask) {
         const std::uint64_t page = line >> page_shift_;

@@ -64,9 +64,9 @@ class WarpgroupUnit {
     /// kept the shared memory busy since the reset.
     Outcome start(unsigned sub_core, const WarpgroupProduct& product, FineCycles shared_busy, Cycle now);
 
-    /// For which the tensor cores of all sub-cores were occupied.
+    /// Cycles for which tensor cores were occupied, summed over the sub-cores.
     double busy_cycles() const;
-    /// For which operands occupied the shared memory.
+    /// Cycles for which operands occupied the shared memory.
     double fetch_cycles() const { return static_cast<double>(fetched_) / kSubCores / fine(1); }
 
   private:

@@ -57,7 +57,7 @@ class SliceHash {
     std::uint64_t reciprocal_;  // ceil(2^64 / slices)
 };
 
-/// Of a parameter in bytes: the logarithm of the lines in a chunk.
+/// The binary logarithm of the lines of 128 bytes in a chunk of `interleave_bytes`, a power of two.
 inline unsigned chunk_bits_of(std::uint32_t interleave_bytes) {
     return static_cast<unsigned>(std::bit_width(interleave_bytes / 128)) - 1;
 }

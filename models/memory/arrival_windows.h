@@ -33,7 +33,7 @@ class ArrivalWindows {
 
     /// `lookahead`: cycles from an arrival to the earliest arrival elsewhere of what it causes, at least 1.
     explicit ArrivalWindows(Cycle lookahead = 1) { set_lookahead(lookahead); }
-    /// Only when nothing is under way.
+    /// Changes the length of the windows. To be called only when nothing is under way.
     void set_lookahead(Cycle lookahead) {
         shift_ = static_cast<unsigned>(std::bit_width(std::clamp<Cycle>(lookahead, 1, kLongest)) - 1);
     }
@@ -41,7 +41,8 @@ class ArrivalWindows {
     /// The last cycle of the window in which `cycle` lies: when the block looks at it.
     Cycle end_of(Cycle cycle) const { return cycle | ((Cycle{1} << shift_) - 1); }
 
-    /// In a window that has not been taken. Returns the cycle in which take() gives it out.
+    /// Adds a request that arrives in a window that has not been taken yet. Returns the cycle in which take()
+    /// gives it out.
     Cycle push(MemoryRequest& request, Cycle arrival, std::uint32_t hint = 0) {
         const std::size_t bucket = bucket_of(arrival);
         buckets_[bucket].push_back({&request, static_cast<std::uint32_t>(arrival), hint});
@@ -49,8 +50,8 @@ class ArrivalWindows {
         return end_of(arrival);
     }
 
-    /// What has arrived, at the end of a window; else nothing. By cycle of arrival, then in the order of
-    /// pushing. Valid until the next call.
+    /// The requests that have arrived, if `now` is the end of a window, by cycle of arrival and then in the
+    /// order of pushing; else nothing. Valid until the next call.
     std::span<Arrival> take(Cycle now) {
         const std::size_t bucket = bucket_of(now);
         if (end_of(now) != now || (used_ >> bucket & 1u) == 0) return {};

@@ -1,4 +1,4 @@
-// Where in a channel a line lies.
+// The place of a line in a memory channel.
 #pragma once
 
 #include <bit>

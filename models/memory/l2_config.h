@@ -41,14 +41,16 @@ struct L2Config {
     double atomic_interval = 1;        ///< cycles per atomic operation on one word
     double persisting = 0.75;          ///< part of a set that lines with evict_last may take
 
-    /// Shared library with a cache or network that takes the place of the slices (l2_plugin.h); empty: none. Of the
-    /// above, slices and interleave_bytes still count, and it is told the rest; there is one partition.
+    /// Shared library with a cache or network in place of the slices (l2_plugin.h); empty: none. With it,
+    /// `slices` and `interleave_bytes` still hold, the library is told the other values, and there is one
+    /// partition.
     std::string model;
-    /// The same from a linked target.
+    /// The same as a function of the program, for models that are linked in.
     std::function<std::shared_ptr<L2Model>(const char* name, const L2ModelSettings& settings)> make_model;
     bool is_replaced() const { return !model.empty() || make_model; }
 
-    /// What L2 holds of data that all SMs read: each partition has them all.
+    /// Bytes of one partition. Since each partition keeps copies of its own, this is the most data that L2
+    /// holds when all SMs read them.
     std::uint64_t bytes_per_partition() const { return bytes / partitions; }
 };
 void describe(L2Config& config, ParameterList& list);

@@ -65,7 +65,7 @@ class L2Model {
     /// After reset(): kernels before this one have left the line at `address` of the slice there; `dirty`:
     /// memory does not have it.
     virtual void preload(unsigned /*slice*/, unsigned long long /*address*/, bool /*dirty*/) {}
-    /// Between kernels: another clock of the device.
+    /// Called between kernels when the clock of the device changes.
     virtual void set_clock(double /*hertz*/) {}
 };
 

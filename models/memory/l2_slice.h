@@ -18,29 +18,30 @@ namespace heddle::models {
 
 /// Counts of one slice since reset(). Sectors have 32 bytes; a line has four.
 struct L2SliceStatistics {
-    std::uint64_t requests = 0;                                             ///< of SMs, lines
-    std::uint64_t answers = 0;                                              ///< to them, lines
+    std::uint64_t requests = 0;  ///< lines that SMs requested
+    std::uint64_t answers = 0;   ///< lines that were answered to SMs
     std::uint64_t load_sectors = 0, store_sectors = 0, atomic_sectors = 0;  ///< that requests of SMs named
     std::uint64_t hit_sectors = 0;     ///< of loads and atomics, found valid here or, by the home, for a copy
-    std::uint64_t merged_sectors = 0;  ///< of loads and atomics, already on their way
+    std::uint64_t merged_sectors = 0;  ///< of loads and atomics, already requested by an earlier miss
     std::uint64_t fill_sectors = 0;    ///< read from memory
     std::uint64_t copy_sectors = 0;    ///< read from the home in another partition
-    std::uint64_t invalidations = 0;   ///< copies that a store or an atomic made old
+    std::uint64_t invalidations = 0;   ///< copies that a store or an atomic invalidated
     std::uint64_t write_back_sectors = 0;  ///< sent to memory
-    std::uint64_t dirtied_sectors = 0;     ///< stored to, and not dirty before
+    std::uint64_t dirtied_sectors = 0;     ///< that a store made dirty
     std::uint64_t stalls = 0;              ///< requests that found no line, MSHR or write-back buffer
     double busy_cycles = 0;                ///< in which the slice's data path was occupied
     Cycle last_store = 0;                  ///< cycle in which the last store or atomic was performed
 };
 
-/// What stands between the GPCs' ports and memory, whoever models the cache in it.
+/// A block between the GPCs' ports and memory: Heddle's own L2 slice, or a model that a plugin brings.
 class L2Block : public Block, public RequestInterface, public ResponseInterface {
   public:
     sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs and twins
     sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> responses;  ///< to GPCs
     sc_core::sc_port<RequestInterface> memory_requests;      ///< to the memory channel behind it
     sc_core::sc_export<ResponseInterface> memory_responses;  ///< from memory and twins
-    /// By partition, the own one among them; nothing with one partition.
+    /// The slices at the same position in each partition, this one included; unbound where there is one
+    /// partition.
     sc_core::sc_port<RequestInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_requests;
     sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_responses;
 
@@ -56,12 +57,12 @@ class L2Block : public Block, public RequestInterface, public ResponseInterface 
         memory_responses.bind(*this);
     }
 
-    /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked
-    /// for, and, of what it evicts, sent: `read` and `written`.
+    /// Sampling: an access that takes no time and is not counted. It adds to `read` the sectors that it would
+    /// have read from memory, and to `written` the sectors that its evictions would have written back.
     virtual void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read,
                       std::uint64_t& written) = 0;
-    /// Sampling: so much has come and gone, of what it holds, that this part of its lines is no longer there.
-    /// Dirty ones stand for others that are.
+    /// Sampling: removes this part of the lines, since what was left out would have evicted them. Dirty lines
+    /// stay; they stand for others that would be dirty now.
     virtual void age(double part) = 0;
     /// Empties the cache and gives it another size, bytes of this slice. Between runs.
     virtual void resize(std::uint64_t bytes) = 0;

@@ -24,7 +24,7 @@ struct MemoryChannelStatistics {
     double busy_cycles = 0;  ///< of the data buses, mean over the pseudo channels
 };
 
-/// What stands at the end of the memory system, whoever models the DRAM behind it.
+/// A block at the end of the memory system: Heddle's own DRAM, or a model that a plugin brings.
 class MemoryBlock : public Block, public RequestInterface {
   public:
     sc_core::sc_export<RequestInterface> requests;  ///< from L2 slices

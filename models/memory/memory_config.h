@@ -17,7 +17,7 @@ struct DramModelSettings;
 
 namespace heddle::models {
 
-/// What is done with a row that nobody has asked for lately.
+/// When an open row that no request wants is closed.
 enum class RowPolicy : std::uint8_t {
     open,      ///< it stays open until another row of the bank is wanted
     closed,    ///< it is closed as soon as no request for it is queued
@@ -49,7 +49,7 @@ struct MemoryConfig {
     std::uint32_t write_high = 40;   ///< queued writes at which the bus turns to writing though reads wait
     std::uint32_t batch = 64;        ///< requests that are served before the bus turns while others wait
     double starvation = 2e-6;        ///< a request that has waited so long is next
-    RowPolicy row_policy = RowPolicy::adaptive;       ///< when a row is closed that no request wants
+    RowPolicy row_policy = RowPolicy::adaptive;       ///< see RowPolicy
     double row_timeout = 100e-9;                      ///< of the adaptive row policy
     RefreshPolicy refresh = RefreshPolicy::all_bank;  ///< all banks at once, or one after another
     DramTiming timing;                                ///< least times between commands, in seconds

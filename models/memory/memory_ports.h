@@ -16,7 +16,7 @@ class RequestInterface : public virtual sc_core::sc_interface {
     virtual void send(MemoryRequest& request, Cycle arrival) = 0;
 };
 
-/// Accepts what comes back: an SM, an L2 slice.
+/// Accepts responses: an SM, a GPC or an L2 slice.
 class ResponseInterface : public virtual sc_core::sc_interface {
   public:
     /// Data for a load or an atomic, or the end of a write-back. Ownership passes to the receiver.
@@ -26,8 +26,8 @@ class ResponseInterface : public virtual sc_core::sc_interface {
     virtual void acknowledge(Cycle at, unsigned lines) = 0;
 };
 
-/// Who is behind a port: found when elaboration ends. Blocks of different groups reach one another through
-/// this.
+/// The block behind a port, which is found when elaboration ends. Blocks of different groups reach one
+/// another through this class.
 template <class Interface>
 class Peer {
   public:

@@ -26,14 +26,14 @@ inline constexpr unsigned kMostLines = 4;  ///< of a request
 inline unsigned sector_count(LinesMask mask) {
     return static_cast<unsigned>(std::popcount(mask));
 }
-/// Those of the i-th line.
+/// The sectors of the i-th line.
 inline SectorMask sectors_of(LinesMask mask, unsigned i) {
     return static_cast<SectorMask>(mask >> kSectorsPerLine * (i % kMostLines) & kWholeLine);
 }
 inline LinesMask at_line(SectorMask sectors, unsigned i) {
     return static_cast<LinesMask>(sectors << kSectorsPerLine * (i % kMostLines));
 }
-/// The lowest bit of each line that has any.
+/// A mask with the lowest bit of each line that has any sector.
 inline LinesMask touched_lines(LinesMask mask) {
     return static_cast<LinesMask>((mask | mask >> 1 | mask >> 2 | mask >> 3) & 0x1111);
 }
@@ -46,8 +46,8 @@ enum class RequestKind : std::uint8_t {
     load,
     store,
     atomic,      ///< performed in the L2 slice
-    write_back,  ///< L2 -> memory channel
-    none,        ///< lies in the pool
+    write_back,  ///< L2 sends dirty sectors to a memory channel
+    none,        ///< the request lies in the pool
     invalidate,  ///< L2 slice -> a slice of another partition: its copy of these sectors is old
 };
 

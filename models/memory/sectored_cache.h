@@ -107,7 +107,7 @@ class SectoredCache {
     void resize(std::uint64_t bytes, unsigned ways, bool slots = false);
     void clear();
 
-    /// The set of a key. The other functions want to know it, as it costs a hash.
+    /// The set of a key. It costs a hash, so callers compute it once and pass it to the other functions.
     std::uint32_t set_of(std::uint64_t key) const { return hash_.slice(key); }
     Index find(std::uint64_t key) const { return find(set_of(key), key); }
     Index find(std::uint32_t set, std::uint64_t key) const {
@@ -132,7 +132,7 @@ class SectoredCache {
         __builtin_prefetch(block);
         __builtin_prefetch(block + order_at_);
     }
-    /// Brings what sectors() says of a line there.
+    /// Brings the state that sectors() returns for a line into the caches of the host.
     void prefetch_sectors(Index index) const {
         __builtin_prefetch(block_of(index / kMostWays) + order_at_);
     }
@@ -156,7 +156,7 @@ class SectoredCache {
             order.use(index % kMostWays, ways_);
         if (policy == EvictionPolicy::last) touch_hinted(index, policy);
     }
-    /// The line is used; what is said of its eviction.
+    /// Marks a line as used, with the eviction policy of the access.
     void touch(Index index, EvictionPolicy policy = EvictionPolicy::none) {
         EvictionOrder& order = order_of(index / kMostWays);
         if (policy == EvictionPolicy::none && order.last() == 0)
@@ -164,11 +164,12 @@ class SectoredCache {
         else
             touch_hinted(index, policy);
     }
-    /// Lines of a set that may have EvictionPolicy::last; further ones count as normal.
+    /// Limits how many lines of a set may have EvictionPolicy::last; further ones count as normal.
     void limit_last(unsigned ways) {
         most_last_ = ways;
     }
-    /// Of each set, the `ways` lines that go first lose what is valid and not dirty.
+    /// The `ways` lines of each set that would be replaced first lose their valid sectors, except for dirty
+    /// ones.
     void forget_oldest(unsigned ways);
     std::size_t lines() const {
         return std::size_t{sets_} * ways_;

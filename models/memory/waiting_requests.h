@@ -1,4 +1,4 @@
-// Who waits in an L2 slice for sectors that are under way: a list for each line's slot.
+// Requests that wait in an L2 slice for sectors that are under way: a list for each line's slot.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace heddle::models {
 /// host: all that wait for a line can be brought into its caches at once.
 class WaitingRequests {
   public:
-    /// Nobody waits in `slots` slots.
+    /// Makes `slots` empty lists.
     void reset(std::size_t slots) {
         newest_.assign(slots, kNobody);
         links_.clear();

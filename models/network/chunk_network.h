@@ -21,13 +21,15 @@ struct ChunkSettings {
     std::uint32_t window = 4;  ///< chunks
 };
 
-/// A machine of SystemC with so many links, made once in a process; schedules run on it one after the other.
+/// A SystemC model with a fixed number of links, of which a process makes one; schedules run on it one after
+/// the other.
 class ChunkNetwork {
   public:
     explicit ChunkNetwork(std::size_t most_links);
     ~ChunkNetwork();
 
-    /// As run_flows(). Throws heddle::Error for more links than the machine has.
+    /// Runs a schedule at chunk level, with the same arguments as run_flows(). Throws heddle::Error for more
+    /// links than the machine has.
     RunOutcome run(const Schedule& schedule, const std::vector<Link>& links,
                    const ChunkSettings& settings = {});
 

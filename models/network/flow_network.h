@@ -20,9 +20,9 @@ class FlowNetwork : public Transport {
     /// Recomputes the rates of what shares a link, directly or through others, with a message that started or
     /// ended.
     void settle(Cycle now);
-    /// When the next message ends; kNever when none is under way. After settle().
+    /// The cycle in which the next message ends; kNever when none is under way. To be called after settle().
     Cycle next();
-    /// Tokens of messages that end at `now`, in the order of their starts.
+    /// Removes the messages that end at `now` and returns their tokens, in the order of their starts.
     void take_ended(Cycle now, std::vector<std::uint32_t>& tokens);
 
     /// Bytes that each link has carried.

@@ -9,24 +9,24 @@
 
 namespace heddle::models::network {
 
-/// What connects the devices of one node.
+/// The kind of links between the devices of one node.
 enum class Fabric : std::uint8_t {
     crossbar,  ///< every device has a port to a non-blocking switch (NVLink with NVSwitch)
     pcie,      ///< groups of devices share a PCIe switch, whose way up they share
     torus,     ///< no nodes: all devices of the cluster form one 2-D or 3-D torus (TPU ICI)
 };
 
-/// What connects the nodes.
+/// The topology of the network between the nodes.
 enum class Between : std::uint8_t { none, fat_tree, dragonfly };
 
-/// Which of several equal ways a message takes.
+/// How a message chooses among several equal routes.
 enum class Routing : std::uint8_t {
     adaptive,  ///< spread over all of them: they act as one wide link
     hashed,    ///< one of them, by source and destination (ECMP): two messages may meet on it
 };
 
-/// Bandwidths are raw ones of one direction; what is carried of them is `efficiency`. Latencies are from the
-/// first bit in to the first bit out.
+/// Bandwidths are raw ones of one direction, in bytes per second; data get the part `efficiency` of them.
+/// Latencies are seconds from the first bit in to the first bit out.
 struct NetworkConfig {
     Fabric fabric = Fabric::crossbar;  ///< what joins the devices of a node
     double device_bandwidth = 100e9, device_efficiency = 1,
@@ -71,8 +71,8 @@ struct NetworkConfig {
 /// Lists every field with its path, unit, range and meaning.
 void describe(NetworkConfig& config, ParameterList& list);
 
-/// What cannot be, as sentences that begin with the parameter's path. `devices`: of the cluster, `nodes` of
-/// them in nodes.
+/// The contradictions in a configuration, as sentences that begin with the parameter's path; empty when there
+/// are none.
 std::vector<std::string> check(const NetworkConfig& config, std::uint32_t nodes,
                                std::uint32_t devices_per_node);
 

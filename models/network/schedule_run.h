@@ -17,16 +17,17 @@ class ScheduleRun {
 
     /// Lets every worker begin, at time 0.
     void begin();
-    /// Earliest thing to do; kNever when nothing is.
+    /// The cycle of the next event; kNever when there is none.
     Cycle next() const { return timers_.empty() ? kNever : timers_.top().at; }
-    /// Does what is due at `now`.
+    /// Carries out the events that are due at `now`.
     void act(Cycle now);
-    /// The transport has sent the last byte of what it was given with this token.
+    /// To be called when the transport has sent the last byte of the message with this token.
     void sent(std::uint32_t token, Cycle now);
 
     /// Whether every worker has performed its last operation.
     bool finished() const { return busy_workers_ == 0; }
-    /// Of the last worker, and of each.
+    /// The time at which the last worker ended, the time at which each one ended, and the number of events
+    /// that were carried out. Cycles are picoseconds.
     Cycle end() const { return end_; }
     const std::vector<Cycle>& worker_ends() const { return worker_ends_; }
     std::uint64_t events() const { return events_; }
@@ -70,14 +71,15 @@ class ScheduleRun {
     Cycle end_ = 0;
 };
 
-/// How a run went.
+/// The times and traffic of a run.
 struct RunOutcome {
     double seconds = 0;           ///< from begin() to the end of the last worker
     std::vector<double> carried;  ///< bytes by link, headers included
     std::uint64_t events = 0;     ///< that were carried out, for benchmarks
 };
 
-/// At flow level. Throws heddle::Error when workers wait for one another for ever: the schedule is wrong.
+/// Runs a schedule at flow level. Throws heddle::Error when workers wait for one another for ever, which
+/// means that the schedule is wrong.
 RunOutcome run_flows(const Schedule& schedule, const std::vector<Link>& links);
 
 }  // namespace heddle::models::network

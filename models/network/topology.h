@@ -56,8 +56,8 @@ class Topology {
     Topology(const NetworkConfig& config, std::uint32_t nodes, std::uint32_t devices_per_node,
              std::uint32_t servers = 0);
 
-    /// The way from one endpoint to another. `lane` spreads messages over network cards of a device and, with
-    /// hashed routing, over equal ways.
+    /// The route from one endpoint to another. `lane` spreads messages over network cards of a device and,
+    /// with hashed routing, over equal ways.
     Route route(EndpointId from, EndpointId to, std::uint32_t lane = 0) const;
 
     /// The node of an endpoint. A server counts as a node of its own, behind the others.
@@ -70,9 +70,10 @@ class Topology {
     std::uint32_t devices_per_node() const { return devices_per_node_; }
     const NetworkConfig& config() const { return config_; }
     const std::vector<Link>& links() const { return links_; }
-    /// "device 3 to its switch"
+    /// A text such as "device 3 to its switch".
     std::string name_of(LinkId link) const;
-    /// A device's port to the switch. Only with a crossbar.
+    /// The links of a device's port to the switch of its node. There are such links only with
+    /// Fabric::crossbar.
     LinkId device_out(EndpointId device) const { return first_[0] + device; }
     LinkId device_in(EndpointId device) const { return first_[1] + device; }
 

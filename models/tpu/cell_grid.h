@@ -25,8 +25,8 @@ Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b);
 /// The direction in which partial or finished sums leave the array.
 enum class SumsGo : std::uint8_t { south, north };
 
-/// `Element` has the ports clock, activation_in and _out, weight_in and _out, sum_in and _out, and fault():
-/// what it was given out of step.
+/// `Element` has the ports clock, activation_in and _out, weight_in and _out, sum_in and _out, and fault(),
+/// which says which value arrived in the wrong cycle.
 template <class Element, class Activation, class Weight, class Sum>
 class CellGrid : public sc_core::sc_module {
   protected:
@@ -84,7 +84,7 @@ class CellGrid : public sc_core::sc_module {
         return draining;
     }
 
-    /// Throws heddle::Error when a cell was given something out of step.
+    /// Throws heddle::Error when a value reached a cell in the wrong cycle.
     void check_faults() const {
         for (const auto& element : elements_) {
             if (!element->fault().empty())

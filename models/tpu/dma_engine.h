@@ -31,7 +31,8 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
     sc_core::sc_port<HbmInterface> hbm, common, host;  ///< common: CMEM
     sc_core::sc_export<InstructionSink> instructions;  ///< from the sequencer
 
-    /// How long the engine itself takes for rows by index: rows, bytes of each, passes over them.
+    /// A function that returns the cycles which the engine itself takes for rows by index, from their number,
+    /// the bytes of each, and the passes over them.
     using RowCycles = std::function<std::uint64_t(std::uint64_t, std::uint64_t, unsigned)>;
 
     /// Requests go to HBM queues `first_hbm_queue` (loads) and the one behind it (stores). Without
@@ -48,7 +49,8 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
     const DmaStatistics& statistics();
 
     void served(std::uint64_t request, Cycle at) override;
-    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    /// Ends the accounts of a run: the last state lasts until cycle `end`, so that all times add up to the
+    /// run.
     void close_accounts(Cycle end) {
         load_.times.enter(load_.times.state(), end);
         store_.times.enter(store_.times.state(), end);

@@ -23,7 +23,7 @@ struct IssuedInstruction {
     }
 };
 
-/// Told what a unit has done: for timelines and tests.
+/// Is told of every instruction that a unit has finished; timelines and tests implement it.
 class UnitObserver {
   public:
     virtual ~UnitObserver() = default;
@@ -31,8 +31,8 @@ class UnitObserver {
     virtual void finished(const Block& unit, const IssuedInstruction& issued, Cycle begin, Cycle end) = 0;
 };
 
-/// First in, first out, of bounded depth. What is put in shows in the next cycle, and room made shows in the
-/// next cycle, so that the order in which two blocks are called within a cycle does not matter.
+/// A first-in, first-out queue of bounded depth. New entries and freed room become visible in the next cycle,
+/// so that the order in which two blocks are called within a cycle does not matter.
 class InstructionQueue {
   public:
     explicit InstructionQueue(std::size_t depth) : depth_(depth) {}
@@ -48,7 +48,7 @@ class InstructionQueue {
         entries_.push_back({issued, now + 1});
         tell_depth(now);
     }
-    /// From now on its depth is told as signal number `signal`; nullptr: it is not.
+    /// From now on reports the queue's depth to `probe` as signal number `signal`; nullptr stops that.
     void watch(SignalProbe* probe, std::size_t signal) {
         probe_ = probe;
         signal_ = signal;
@@ -56,13 +56,14 @@ class InstructionQueue {
 
     /// Whether nothing is queued, what was pushed in this cycle included.
     bool empty() const { return entries_.empty(); }
-    /// What waits in front, seen or not; nullptr when empty.
+    /// The oldest instruction, even if it was pushed in this cycle and front() does not show it yet; nullptr
+    /// when empty.
     const tpu::Instruction* first() const {
         return entries_.empty() ? nullptr : entries_.front().issued.instruction;
     }
     /// The first cycle in which front() shows something; kNever when empty.
     Cycle visible_from() const { return entries_.empty() ? kNever : entries_.front().visible; }
-    /// nullptr when nothing is there for the unit to see in cycle `now`.
+    /// The oldest entry that is visible in cycle `now`; nullptr when there is none.
     const IssuedInstruction* front(Cycle now) const {
         return entries_.empty() || entries_.front().visible > now ? nullptr : &entries_.front().issued;
     }
@@ -76,7 +77,7 @@ class InstructionQueue {
             waiting_ = nullptr;
         }
     }
-    /// True when an instruction before `sequence` for which `predicate` holds has not left the queue.
+    /// Whether the queue still holds an instruction before `sequence` for which `predicate` holds.
     template <class Predicate>
     bool has_earlier(std::uint64_t sequence, Predicate predicate) const {
         for (const Entry& entry : entries_) {
@@ -109,12 +110,12 @@ class InstructionQueue {
     Block* waiting_ = nullptr;
 };
 
-/// What a sequencer sees of a unit.
+/// A unit as the sequencer sees it.
 class InstructionSink : public virtual sc_core::sc_interface {
   public:
     /// The queue that takes such an instruction.
     virtual InstructionQueue& queue_for(const tpu::Operation& operation) = 0;
-    /// Puts it there and wakes the unit.
+    /// Puts the instruction into its queue and wakes the unit.
     virtual void issue(Cycle now, const IssuedInstruction& issued) = 0;
     virtual bool is_idle() const = 0;
     /// The instructions at the head of its queues, for a deadlock report.

@@ -46,16 +46,17 @@ class MatrixUnit : public Block, public InstructionSink {
     MatrixUnit(const sc_core::sc_module_name& name, ClockDomain& clock, const MatrixUnitConfig& config,
                unsigned queue_depth);
 
-    /// Where values live; nullptr in timing mode.
+    /// Sets the objects that hold values; nullptr in timing mode. They are not owned.
     void set_values(tpu::CoreState* state, tpu::Memory* memory) {
         values_ = state;
         hbm_ = memory;
     }
-    /// Told of every push, matmul stream and pop; nullptr: nobody is.
+    /// Sets the observer of every push, matmul stream and pop; nullptr: none.
     void set_observer(UnitObserver* observer) { observer_ = observer; }
     const MatrixUnitStatistics& statistics();
 
-    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    /// Ends the accounts of a run: the last state lasts until cycle `end`, so that all times add up to the
+    /// run.
     void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
 
     Cycle tick(Cycle now) override;

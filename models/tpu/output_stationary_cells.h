@@ -49,9 +49,9 @@ class AccumulatingElement : public sc_core::sc_module {
 
     SC_HAS_PROCESS(AccumulatingElement);
     AccumulatingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic);
-    /// What the cell was given out of step; empty when nothing was.
+    /// A message about an operand that arrived in the wrong cycle; empty when none did.
     const std::string& fault() const { return fault_; }
-    /// In the present cycle, as seen after its clock edge.
+    /// Whether the cell multiplied in the present cycle, as seen after its clock edge.
     bool worked() const { return worked_; }
 
   private:
@@ -71,7 +71,7 @@ struct Fold {
     std::vector<Word> weights;                  ///< [depth][columns]
 };
 
-/// What came of a fold.
+/// The cycles and results of a fold.
 struct FoldOutcome {
     std::uint64_t begin = 0;        ///< first cycle in which an operand enters
     std::uint64_t last_result = 0;  ///< the cycle in which the last of its results has left the array
@@ -85,7 +85,7 @@ class OutputStationaryCells : public CellGrid<AccumulatingElement, Operand, Oper
     OutputStationaryCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
                           Arithmetic arithmetic, bool overlapped);
 
-    /// Runs the folds in order. Throws heddle::Error when a cell was given something out of step.
+    /// Runs the folds in order. Throws heddle::Error when a value reached a cell in the wrong cycle.
     std::vector<FoldOutcome> run(const std::vector<Fold>& folds);
     /// The last cycle of the last run in which a cell multiplied.
     std::uint64_t last_array_cycle() const { return last_array_cycle_; }

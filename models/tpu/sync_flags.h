@@ -11,14 +11,14 @@
 
 namespace heddle::models {
 
-/// What units ask of the flags of their core.
+/// The sync flags of a core as its units see them.
 class SyncFlagInterface : public virtual sc_core::sc_interface {
   public:
     /// Whether all flags that the instruction waits for hold enough in cycle `now`.
     virtual bool ready(const tpu::Instruction& instruction, Cycle now) const = 0;
-    /// `working` when ready(), else what the first flag that holds too little stands for.
+    /// `working` when ready(); else the state for waiting on the first flag that holds too little.
     virtual UnitState obstacle(const tpu::Instruction& instruction, Cycle now) const = 0;
-    /// Takes what the instruction waits for. Only when ready().
+    /// Subtracts the counts that the instruction waits for. To be called only when ready().
     virtual void take(const tpu::Instruction& instruction, Cycle now) = 0;
     /// Wakes `block` whenever a flag that the instruction waits for has been signalled.
     virtual void tell_of_signals(const tpu::Instruction& instruction, Block& block, Cycle now) = 0;
@@ -30,10 +30,11 @@ class SyncFlagInterface : public virtual sc_core::sc_interface {
 class SyncFlags : public sc_core::sc_module, public SyncFlagInterface {
   public:
     SyncFlags(const sc_core::sc_module_name& name, unsigned count, unsigned remote_cycles);
-    /// The flags of all cores, this one's among them, by core number.
+    /// Sets the flags of all cores, this one's included, by core number. To be called before the first run.
     void connect(std::vector<SyncFlags*> cores) { cores_ = std::move(cores); }
     void reset();
-    /// Who signals each flag of this core, so that waits can be told apart; nullptr: nobody does.
+    /// Finds out from the program which unit signals each flag of this core, so that statistics can tell what
+    /// a wait was for; nullptr forgets it.
     void name_signallers(const tpu::CoreProgram* program);
 
     bool ready(const tpu::Instruction& instruction, Cycle now) const override;

@@ -78,7 +78,7 @@ class ProcessingElement : public sc_core::sc_module {
     ProcessingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic, bool shadow_weights);
     /// No weight and no fault.
     void reset();
-    /// What the cell was given out of step; empty when nothing was.
+    /// A message about a value that arrived in the wrong cycle; empty when none did.
     const std::string& fault() const { return fault_; }
 
   private:
@@ -101,7 +101,7 @@ class ResultColumn : public sc_core::sc_module {
     ResultColumn(const sc_core::sc_module_name& name, Arithmetic arithmetic, unsigned rows);
     /// All results are zero and no sums have been received.
     void reset();
-    /// As they stand in this cycle.
+    /// The results and the number of sums received, by row, as they stand in this cycle.
     Word value(unsigned row) const { return values_[row].read(); }
     unsigned sums_received(unsigned row) const { return received_[row].read(); }
 
@@ -113,7 +113,7 @@ class ResultColumn : public sc_core::sc_module {
     sc_core::sc_vector<sc_core::sc_signal<unsigned>> received_;
 };
 
-/// What the array is told to do, in program order. Values are row-major.
+/// One command to the array; commands are carried out in program order. Values are row-major.
 struct Command {
     /// What the array does: take weights, stream activations, give results.
     enum class Kind : std::uint8_t { push, matmul, pop } kind = Kind::push;
@@ -129,7 +129,7 @@ struct Command {
     unsigned slices() const { return activation_slices * weight_slices; }
 };
 
-/// What came of a command.
+/// The cycles and results of a command.
 struct Outcome {
     std::uint64_t begin = 0, end = 0;  ///< first and last cycle (a pop's begin is that of its first row)
     std::vector<Word> results;         ///< pop
@@ -143,8 +143,8 @@ class SystolicArrayCells : public CellGrid<ProcessingElement, Activation, Weight
                        unsigned result_rows, Arithmetic arithmetic, bool shadow_weights,
                        unsigned weight_rows_per_cycle = 1);
 
-    /// Runs the commands from cycle 0 until all are done. Throws heddle::Error when a cell was given
-    /// something out of step, or when nothing moves any more.
+    /// Runs the commands from cycle 0 until all are done. Throws heddle::Error when a value reached a cell in
+    /// the wrong cycle, or when nothing moves any more.
     std::vector<Outcome> run(const std::vector<Command>& commands);
     /// The last cycle of the last run in which a processing element multiplied.
     std::uint64_t last_array_cycle() const { return last_array_cycle_; }

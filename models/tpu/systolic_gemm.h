@@ -24,7 +24,7 @@ struct OutputStationaryFold {
     std::uint32_t rows = 0, columns = 0, depth = 0;  ///< of the fold's product
     Cycle visible = 0;                               ///< first cycle in which it may begin
 };
-/// When each fold ran.
+/// Cycles in which each fold ran.
 struct OutputStationaryTimes {
     std::vector<Cycle> begin, last_result;  ///< per fold
     Cycle last_array_cycle = 0;             ///< in which the last processing element worked

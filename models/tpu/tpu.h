@@ -37,7 +37,7 @@ struct TpuRunOptions {
     SignalTrace* signals = nullptr;  ///< where the signals of all blocks go; nullptr: nowhere
 };
 
-/// Elaborate one per process, run many programs on it.
+/// SystemC elaborates one Tpu per process; it runs many programs, one after the other.
 class Tpu : public sc_core::sc_module {
   public:
     /// Links to other chips, TpuConfig::links.count of them. Left unbound on a chip alone; nothing is sent

@@ -99,8 +99,8 @@ struct SparseCoreConfig {
     unsigned row_cycles = 8;       ///< of a tile for each row, beside moving it
     unsigned outstanding = 4;      ///< instructions under way
 
-    /// What `rows` rows occupy one TensorCore's share of the tiles; `passes`: 2 where rows are read and
-    /// written.
+    /// Cycles for which `rows` rows occupy one TensorCore's share of the tiles; `passes` is 2 where rows are
+    /// read and written.
     std::uint64_t cycles(std::uint64_t rows, std::uint64_t row_bytes, unsigned passes,
                          unsigned tensor_cores) const;
     /// Bytes per cycle of one TensorCore's share.
@@ -129,7 +129,7 @@ struct HostLinkConfig {
     double latency_seconds = 1e-6;  ///< from request to data
 };
 
-/// What its compiler does, as far as a run depends on it; the schedules themselves are searched.
+/// The choices of the chip's compiler on which a run depends; the schedules themselves are searched.
 struct TpuCompilerConfig {
     /// How operands reach VMEM, and the order of the loops over tiles.
     enum class Operands : std::uint8_t { streamed, whole };
@@ -149,7 +149,8 @@ struct TpuConfig {
     std::string name = "tpu-v3";  ///< of the device, for reports
     unsigned cores = 2;           ///< TensorCores of the chip
     double clock_hertz = 0.94e9;  ///< of all units
-    /// At which the arrays reach the published peak, where products do not sustain that clock; 0: they do.
+    /// The clock in hertz at which the arrays reach the published peak, where products do not sustain it; 0:
+    /// they do.
     double nominal_clock_hertz = 0;
     MatrixUnitConfig matrix;
     VectorUnitConfig vector;
@@ -173,13 +174,13 @@ struct TpuConfig {
     void check() const;
 };
 
-/// CMEM as a memory of its own.
+/// The parameters of CMEM in the form of an HBM, by which it is modelled.
 HbmConfig common_memory_of(const TpuConfig& config);
-/// The host's memory behind its link, as a memory of its own.
+/// The parameters of the host's memory behind its link in the form of an HBM, by which it is modelled.
 HbmConfig host_memory_of(const TpuConfig& config);
-/// What the compiler must know of it.
+/// The target description of the chip for lowering.
 target::TpuTarget target_of(const TpuConfig& config);
-/// What its programs must fit.
+/// The limits that programs of the chip must keep.
 tpu::Limits limits_of(const TpuConfig& config);
 
 }  // namespace heddle::models

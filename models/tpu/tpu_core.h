@@ -35,17 +35,17 @@ class TpuCore : public sc_core::sc_module {
 
     /// Resets every unit.
     void reset();
-    /// Hands all units where values live; nullptr in timing mode. Not owned.
+    /// Gives all units the objects that hold values; nullptr in timing mode. They are not owned.
     void set_values(tpu::CoreState* state, tpu::Memory* hbm_values);
-    /// Tells `observer` what all units do; nullptr: nobody.
+    /// Sets the observer of all units; nullptr: none.
     void set_observer(UnitObserver* observer);
     /// Whether the program has ended and every unit is idle.
     bool is_done() const;
-    /// Lets every unit's times add up to `cycles`.
+    /// Ends the accounts of all units, so that the times of each add up to `cycles`.
     void close_accounts(Cycle cycles);
     /// The last cycle in which a unit ended something.
     Cycle last_cycle();
-    /// What is left waiting, one line each, for a deadlock report.
+    /// A text for a deadlock report with one line for each instruction that waits.
     std::string describe_waiting() const;
 };
 

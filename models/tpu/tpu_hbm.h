@@ -13,7 +13,7 @@
 
 namespace heddle::models {
 
-/// Who sends requests and is told of their end.
+/// A unit that sends requests and is told of their end.
 class HbmClient {
   public:
     virtual ~HbmClient() = default;
@@ -33,7 +33,8 @@ struct HbmRequest {
 /// The memory as cores see it.
 class HbmInterface : public virtual sc_core::sc_interface {
   public:
-    /// Shows in cycle `at`, which is in the future. Requests of a queue are served in order.
+    /// Puts a request into a queue, where it becomes visible in cycle `at`, which is in the future. Requests
+    /// of a queue are served in order.
     virtual void request(unsigned queue, const HbmRequest& request, Cycle at) = 0;
 };
 

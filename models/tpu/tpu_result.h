@@ -30,8 +30,8 @@ struct TpuEvent {
     Cycle begin = 0, end = 0;  ///< cycles, both included
 };
 
-/// Where the cycles of the matrix units went, in the terms of the TPU v1 paper (ISCA 2017, table 3), as
-/// shares: active + weight_stall + weight_shift + non_matrix = 1.
+/// How the matrix units spent their cycles, in the terms of the TPU v1 paper (ISCA 2017, table 3), as shares:
+/// active + weight_stall + weight_shift + non_matrix = 1.
 struct MatrixBreakdown {
     double active = 0, useful = 0, unused = 0;  ///< useful + unused = active: cells with and without work
     double weight_stall = 0;                    ///< the next weights are not there
@@ -53,7 +53,7 @@ struct TpuResult;
 /// What the units did with their time: shares of the run by state (name_of(UnitState); for the matrix units
 /// by MatrixBreakdown), over all units of a kind. The shares of each kind add up to 1.
 std::map<std::string, std::map<std::string, double>> time_by_unit(const TpuResult& result);
-/// The same of the matrix units alone, in the order in which people read it.
+/// The shares of the matrix units with their names, in the order in which reports show them.
 std::vector<std::pair<std::string, double>> shares_of(const MatrixBreakdown& where);
 
 /// Counters of one run of one program.
@@ -63,7 +63,7 @@ struct TpuResult {
     std::uint64_t instructions = 0;                    ///< of all cores, repeats counted each time
     std::uint64_t macs = 0;                            ///< useful ones
     std::uint64_t bytes_loaded = 0, bytes_stored = 0;  ///< between HBM and cores, by DMA
-    std::uint64_t host_bytes = 0;                      ///< of these
+    std::uint64_t host_bytes = 0;                      ///< of these bytes, those to and from the host
     HbmStatistics hbm;                                 ///< of the bus
     std::vector<TpuCoreResult> cores;                  ///< by core number
     /// Shares of the cycles, over all units of a kind: rows entering the arrays, the vector unit working, the

@@ -28,14 +28,16 @@ class TpuSequencer : public Block {
     TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock, const SequencerConfig& config,
                  bool has_sparse_cores);
 
-    /// Begins in cycle 0. nullptr: nothing to do. The program must outlive the run.
+    /// Sets the program, which begins in cycle 0 and must outlive the run; nullptr: the core has nothing to
+    /// do.
     void start(const tpu::CoreProgram* program);
     bool halted() const { return halted_; }
-    /// The instruction that has not been issued yet; nullptr when none.
+    /// The next instruction to be issued; nullptr when all have been.
     const tpu::Instruction* waiting() const { return halted_ ? nullptr : cursor_.instruction(); }
     const SequencerStatistics& statistics();
 
-    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    /// Ends the accounts of a run: the last state lasts until cycle `end`, so that all times add up to the
+    /// run.
     void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
 
     Cycle tick(Cycle now) override;

@@ -10,7 +10,7 @@
 
 namespace heddle::models {
 
-/// What a unit's next instruction waits for, or that it works.
+/// The state of a unit: it works, or its next instruction waits for something.
 enum class UnitState : std::uint8_t {
     empty,  ///< no instruction is there
     working,
@@ -42,7 +42,7 @@ SignalDeclaration state_signal(const std::string& name, const std::string& unit)
 /// Adds up how long a unit was in which state, from the moments at which the state changed.
 class UnitClock {
   public:
-    /// From cycle `at` on the unit is in `state`. `at` never goes back.
+    /// Enters `state` in cycle `at`, which must not lie before that of the last call.
     void enter(UnitState state, Cycle at) {
         if (at > since_) {
             times_[static_cast<std::size_t>(state_)] += at - since_;
@@ -51,7 +51,7 @@ class UnitClock {
         state_ = state;
         if (probe_ != nullptr) probe_->set(signal_, since_, static_cast<std::uint32_t>(state));
     }
-    /// From now on every state is told as signal number `signal`; nullptr: none is.
+    /// From now on reports every state to `probe` as signal number `signal`; nullptr stops that.
     void watch(SignalProbe* probe, std::size_t signal) {
         probe_ = probe;
         signal_ = signal;

@@ -28,17 +28,18 @@ class VectorUnit : public Block, public InstructionSink {
 
     VectorUnit(const sc_core::sc_module_name& name, ClockDomain& clock, const VectorUnitConfig& config,
                unsigned queue_depth);
-    /// Where values live; nullptr in timing mode. Not owned.
+    /// Sets the objects that hold values; nullptr in timing mode. They are not owned.
     void set_values(tpu::CoreState* state, tpu::Memory* memory) {
         values_ = state;
         hbm_ = memory;
     }
-    /// Told of every instruction; nullptr: nobody is.
+    /// Sets the observer of every instruction; nullptr: none.
     void set_observer(UnitObserver* observer) { observer_ = observer; }
     /// Counts up to the last cycle.
     const VectorUnitStatistics& statistics();
 
-    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    /// Ends the accounts of a run: the last state lasts until cycle `end`, so that all times add up to the
+    /// run.
     void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
 
     Cycle tick(Cycle now) override;

@@ -6,11 +6,12 @@
 
 namespace heddle::ptx {
 
-/// Of each node of a graph, the other ends of edges.
+/// An adjacency list: for each node of a graph, the nodes at the other ends of its edges.
 using Edges = std::vector<std::vector<std::uint32_t>>;
 
-/// Of each node the last one, other than itself, that all ways from `root` to it pass. The root's is itself;
-/// kNoInstruction for nodes that are not reached. Takes about as long as there are edges.
+/// For each node its immediate dominator: the last node, other than itself, on every way from `root` to it.
+/// The root's is itself; nodes that are not reached have kNoInstruction. The time is about linear in the
+/// number of edges.
 std::vector<std::uint32_t> immediate_dominators(std::uint32_t root, const Edges& successors,
                                                 const Edges& predecessors);
 

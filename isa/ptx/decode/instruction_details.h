@@ -6,7 +6,7 @@
 
 namespace heddle::ptx {
 
-/// Where a state space begins among generic addresses.
+/// The generic address at which a state space begins.
 std::uint64_t window_of(StateSpace space);
 
 /// Modifiers, state space and selectors as `immediate`, `offset` and `target` of the handlers' conventions,

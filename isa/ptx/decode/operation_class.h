@@ -6,7 +6,8 @@
 
 namespace heddle::ptx {
 
-/// Of an instruction that becomes several machine operations: the class of most of them.
+/// The class of the machine operation that the instruction becomes; where it becomes several, the class of
+/// most of them.
 Operation operation_of(const Instruction& instruction);
 
 }  // namespace heddle::ptx

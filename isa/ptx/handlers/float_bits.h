@@ -40,14 +40,14 @@ inline T flush_if(T value) {
         return value;
 }
 
-/// To [0, 1]; NaN becomes +0.
+/// Clamps to [0, 1], as .sat does; NaN becomes +0.
 template <class T>
 inline T saturate(T value) {
     const T low = value > T{0} ? value : T{0};  // false for NaN
     return low < T{1} ? low : T{1};
 }
 
-/// What every f32 and f64 operation does with its result.
+/// The last step of every f32 and f64 operation: .ftz, .sat and the pattern of NaN.
 template <bool kFlush, bool kSaturate, class T>
 inline T finish(T value) {
     value = flush_if<kFlush>(value);

@@ -8,12 +8,13 @@
 
 namespace heddle::ptx {
 
-/// Performed even when timing mode evaluates nothing: signals and waits steer. Groups and fences are not
-/// among them.
+/// Whether the instruction is performed even when timing mode evaluates nothing, since its signals and waits
+/// steer. Groups and fences are not among these instructions.
 bool is_asynchronous(const Instruction& instruction);
-/// Of those: moves bytes, without registers, from or to a place that an address or a tensor map names.
+/// Whether an asynchronous instruction moves bytes between memories, to or from a place that an address or a
+/// tensor map names.
 bool is_bulk_copy(const Instruction& instruction);
-/// Takes its box from a tensor map.
+/// Whether the instruction takes its box from a tensor map.
 bool is_tensor_copy(const Instruction& instruction);
 
 /// What a handler needs to know of its instruction besides the operands, packed into

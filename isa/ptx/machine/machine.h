@@ -131,7 +131,8 @@ enum class PathWait : std::uint8_t {
 
 inline constexpr std::uint16_t kNoMeeting = 0xFFFF;
 
-/// Lanes of a warp that run together, while they do not run. The running path is held in Warp::State itself.
+/// Lanes of a warp that run together and do not run at present. The running path is held in Warp::State
+/// itself.
 struct Path {
     std::uint32_t pc = 0;                ///< where they go on
     std::uint32_t lanes = 0;             ///< mask
@@ -209,7 +210,8 @@ struct Barrier {
 
 /// What the CTAs of a cluster share.
 struct ClusterState {
-    /// By rank; nullptr: not there yet, or exited: what stood for it may run a CTA of another cluster by then.
+    /// The CTAs by rank; nullptr for one that has not started yet or has exited, since its object may run a
+    /// CTA of another cluster by then.
     std::array<Cta::Implementation*, kMaximumClusterSize> ctas{};
     std::uint32_t exited = 0;  ///< bit per rank
     unsigned size = 0;
@@ -269,7 +271,7 @@ struct alignas(64) Cta::Implementation {
     void join(ClusterState* with);
     /// The barrier is complete: its lanes go on, and bar.red gets its results.
     void release(unsigned barrier);
-    /// Lanes of `warp` have exited: barriers may be complete without them.
+    /// To be called when lanes of `warp` have exited: barriers may be complete without them.
     void lanes_exited(Warp::State& warp);
     /// Tells the observer of warps that were released by something else than a step of this CTA.
     void notify();

@@ -20,7 +20,7 @@ bool locate_in_cluster(Warp::State& warp, std::uint32_t mask, MemoryAccess& acce
 /// Addresses beyond the CTA's shared memory are an error unless mapa made them for this CTA.
 void require_own_shared(Warp::State& warp, std::uint32_t mask, MemoryAccess& access);
 
-/// With the addresses of variables that are known at launch only.
+/// The bytes of the constant bank, including addresses of variables that are known at launch only.
 const std::vector<std::byte>& constant_bank_of(const Cta::Implementation& cta);
 
 /// A piece of memory of the host that stands for a small state space.
@@ -34,7 +34,7 @@ struct SmallSpace {
 SmallSpace locate_small(Warp::State& warp, std::uint32_t mask, MemoryAccess& access,
                         std::array<std::uint64_t, kWarpSize>& offset, std::uint64_t highest);
 
-/// Lanes in several allocations: throws when one is outside of all.
+/// Checks an access whose lanes lie in several allocations: throws when one lane is outside of all.
 void check_lanes(Warp::State& warp, std::uint32_t mask, const MemoryAccess& access);
 
 /// Ends the run: timing mode has asked for values of memory that has none.

@@ -8,7 +8,7 @@
 
 namespace heddle::ptx {
 
-/// Where printf finds what it prints.
+/// The source of the arguments of a printf call.
 struct PrintfSource {
     /// The next argument, 4 or 8 bytes wide, from the argument buffer, where each lies at its natural
     /// alignment.

@@ -29,7 +29,8 @@ struct ZeroedAllocator {
     friend bool operator==(const ZeroedAllocator&, const ZeroedAllocator&) { return true; }
 };
 
-/// To be sized once: what is cut off and grown again holds what it held.
+/// Bytes that are zero after the first resize(). Resize it once only: bytes that are cut off and added again
+/// are not cleared.
 using ZeroedBytes = std::vector<std::byte, ZeroedAllocator<std::byte>>;
 
 }  // namespace heddle::ptx

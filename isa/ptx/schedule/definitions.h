@@ -19,7 +19,7 @@ class Definitions {
   public:
     explicit Definitions(const Kernel& kernel);
 
-    /// What the registers of an instruction are, and the flow that they were computed from; see data_flow.h.
+    /// The register uses, control flow and liveness that the definitions were computed from; see data_flow.h.
     const RegisterUse& uses(std::uint32_t instruction) const { return uses_[instruction]; }
     const std::vector<RegisterUse>& uses() const { return uses_; }
     const ControlFlow& flow() const { return flow_; }

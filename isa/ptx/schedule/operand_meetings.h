@@ -11,16 +11,17 @@
 
 namespace heddle::ptx {
 
-/// How often two registers are read together, by pairs. What one of the two instructions before reads at the
-/// same position is probably held by the reuse cache, and does not count; a register that would drive out
-/// what the next instruction reads again meets that one.
+/// Counts how often two registers are read together. A register that one of the two instructions before has
+/// read at the same position is probably held by the reuse cache and does not count; a register that would
+/// evict one that the next instruction reads again counts as read together with that one.
 class OperandMeetings {
   public:
     OperandMeetings(std::span<const RegisterOperands> operands, std::size_t registers);
 
     /// Whether register `r` is read together with another one anywhere.
     bool any(std::uint32_t r) const { return !with_[r].empty(); }
-    /// Of `r` with registers in each bank, where `physical` holds registers.
+    /// How often `r` is read together with registers of each bank, if `physical` says where the registers
+    /// lie.
     std::array<unsigned, kRegisterBanks> count(std::uint32_t r,
                                                std::span<const std::uint16_t> physical) const;
 

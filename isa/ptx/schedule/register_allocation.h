@@ -14,8 +14,8 @@ namespace heddle::ptx {
 /// add up here.
 struct RegisterAllocation {
     static constexpr std::uint16_t kNone = 0xFFFF;  ///< a register without a place
-    /// Of each register of the kernel: the 32-bit register that holds it, the even one of a pair for 64 bits.
-    /// kNone for predicates, values that are only kernel parameters, and registers that are never live.
+    /// For each register of the kernel, the 32-bit register that holds it, the even one of a pair for 64
+    /// bits. kNone for predicates, values that are only kernel parameters, and registers that are never live.
     std::vector<std::uint16_t> physical;
     unsigned count = 0;  ///< the highest number in use plus one: what ptxas reports, before any spilling
 };

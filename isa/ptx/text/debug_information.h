@@ -20,7 +20,7 @@ class DebugInformation {
 
     /// .file, .loc, .section or @@DWARF; false when something else comes.
     bool parse_directive();
-    /// Of the instructions that come next.
+    /// The source place of the instructions that come next.
     const SourcePlace& place() const { return place_; }
     /// A body ends: no place is known for what follows.
     void end_body();
