@@ -126,6 +126,8 @@ HEDDLE_API cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
     return CUBLAS_STATUS_SUCCESS;
 }
 
+// Arguments of these macros are types and names, which parentheses would spoil.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define HEDDLE_SETTING(set, get, type, member)                                   \
     HEDDLE_API cublasStatus_t set(cublasHandle_t handle, type value) {           \
         if (handle == nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;             \
@@ -196,3 +198,4 @@ HEDDLE_API const char* cublasGetStatusString(cublasStatus_t status) {
 HEDDLE_COPIES(int, )
 HEDDLE_COPIES(std::int64_t, _64)
 #undef HEDDLE_COPIES
+// NOLINTEND(bugprone-macro-parentheses)

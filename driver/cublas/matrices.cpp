@@ -222,6 +222,8 @@ cublasStatus_t trmv(cublasHandle_t handle, const char* name, Enumeration uplo, E
 
 }  // namespace
 
+// Arguments of these macros are types and names, which parentheses would spoil.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define HEDDLE_LEVEL_2_3(letter, T, Int, suffix)                                                                                                                                    \
     HEDDLE_API cublasStatus_t cublas##letter##gemv_v2##suffix(cublasHandle_t handle, Enumeration trans, Int m, Int n, const T* alpha, const T* a, Int lda, const T* x, Int incx,    \
                                                               const T* beta, T* y, Int incy) {                                                                                      \
@@ -349,3 +351,4 @@ HEDDLE_LEVEL_2_3(S, float, std::int64_t, _64)
 HEDDLE_LEVEL_2_3(D, double, int, )
 HEDDLE_LEVEL_2_3(D, double, std::int64_t, _64)
 #undef HEDDLE_LEVEL_2_3
+// NOLINTEND(bugprone-macro-parentheses)

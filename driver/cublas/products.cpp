@@ -74,6 +74,8 @@ bool take_types(Gemm& gemm, cublasHandle_t handle, Enumeration a, Enumeration b,
 
 }  // namespace
 
+// Arguments of these macros are types and names, which parentheses would spoil.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define HEDDLE_GEMM(letter, T, element, Int, plain, suffix)                                                                                                                        \
     HEDDLE_API cublasStatus_t cublas##letter##gemm##plain##suffix(cublasHandle_t handle, Enumeration ta, Enumeration tb, Int m, Int n, Int k, const T* alpha, const T* a, Int lda, \
                                                                   const T* b, Int ldb, const T* beta, T* c, Int ldc) {                                                             \
@@ -157,3 +159,4 @@ HEDDLE_GEMM(H, std::uint16_t, Number::f16, std::int64_t, , _64)
 HEDDLE_GEMM_EX(int, )
 HEDDLE_GEMM_EX(std::int64_t, _64)
 #undef HEDDLE_GEMM_EX
+// NOLINTEND(bugprone-macro-parentheses)

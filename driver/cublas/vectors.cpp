@@ -106,6 +106,8 @@ cublasStatus_t rotg(const char* name, cublasHandle_t handle, T* a, T* b, T* c, T
 
 }  // namespace
 
+// Arguments of these macros are types and names, which parentheses would spoil.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define HEDDLE_LEVEL_1(letter, lower, T, Int, suffix)                                                                                                                       \
     HEDDLE_API cublasStatus_t cublas##letter##copy_v2##suffix(cublasHandle_t handle, Int n, const T* x, Int incx, T* y, Int incy) {                                         \
         return map<Int>("cublas" #letter "copy", {handle, n, x, incx, kNumber<T>, y, incy, kNumber<T>}, "y0 = x0", 1, 2);                                                   \
@@ -183,3 +185,4 @@ HEDDLE_API cublasStatus_t cublasDrotg_v2(cublasHandle_t handle, double* a, doubl
 HEDDLE_LEVEL_1_EX(int, )
 HEDDLE_LEVEL_1_EX(std::int64_t, _64)
 #undef HEDDLE_LEVEL_1_EX
+// NOLINTEND(bugprone-macro-parentheses)

@@ -208,6 +208,8 @@ HEDDLE_API cublasStatus_t cublasLtMatmulPreferenceCreate(Preference** preference
     return *preference == nullptr ? CUBLAS_STATUS_ALLOC_FAILED : CUBLAS_STATUS_SUCCESS;
 }
 
+// Arguments of these macros are types and names, which parentheses would spoil.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define HEDDLE_ATTRIBUTES(Type, name)                                                                                                                    \
     HEDDLE_API cublasStatus_t cublasLt##name##Destroy(Type* description) { return destroy(description); }                                                \
     HEDDLE_API cublasStatus_t cublasLt##name##SetAttribute(Type* description, int attribute, const void* value, std::size_t bytes) {                     \
@@ -221,3 +223,4 @@ HEDDLE_ATTRIBUTES(MatmulDescription, MatmulDesc)
 HEDDLE_ATTRIBUTES(TransformDescription, MatrixTransformDesc)
 HEDDLE_ATTRIBUTES(Preference, MatmulPreference)
 #undef HEDDLE_ATTRIBUTES
+// NOLINTEND(bugprone-macro-parentheses)

@@ -134,7 +134,7 @@ const char* type_name(unsigned type) {
 /// The parameters of any kind of node (CUgraphNodeParams): a type, and from byte 16 on what that type has.
 CUresult set_any(GraphNode& node, char* given) {
     char* const parameters = given + 16;
-    const auto read = [parameters](auto& value, std::size_t at) { std::memcpy(&value, parameters + at, sizeof value); };
+    const auto read = [parameters](auto& value, std::size_t at) { std::memcpy(&value, parameters + at, sizeof value); };  // NOLINT(bugprone-sizeof-expression): pointers among them
     switch (node.type) {
         case 0: {
             CUDA_KERNEL_NODE_PARAMS kernel;
@@ -546,7 +546,7 @@ HEDDLE_API CUresult cuGraphExecNodeSetParams(GraphExec* executable, GraphNode* o
     GraphNode* const node = node_in(executable, original);
     if (node != nullptr && node->type == 4 && given != nullptr) {
         const Graph* child = nullptr;
-        std::memcpy(&child, given + 16, sizeof child);
+        std::memcpy(&child, given + 16, sizeof child);  // NOLINT(bugprone-sizeof-expression)
         return set_child_of_executable(*node, child);
     }
     return cuGraphNodeSetParams(node, given);
@@ -681,6 +681,8 @@ HEDDLE_API CUresult cuGraphReleaseUserObject(Graph* graph, UserObject* object, u
         const auto held = std::find(graph->objects.begin(), graph->objects.end(), object);
         if (held == graph->objects.end()) return CUDA_ERROR_INVALID_VALUE;
         graph->objects.erase(held);
+        // Each reference in the list is one of the object: it is there as long as it is found.
+        // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDelete)
         if (const CUresult status = cuUserObjectRelease(object, 1); status != CUDA_SUCCESS) return status;
     }
     return CUDA_SUCCESS;

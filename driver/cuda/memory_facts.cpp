@@ -128,7 +128,7 @@ HEDDLE_API CUresult cuPointerGetAttribute(void* value, int attribute, CUdevicept
     const Range range = range_of(device_side != 0 ? device_side : address);
     if (range.base == 0) return CUDA_ERROR_INVALID_VALUE;
     const auto give = [value](const auto& what) {
-        std::memcpy(value, &what, sizeof what);
+        std::memcpy(value, &what, sizeof what);  // NOLINT(bugprone-sizeof-expression): pointers among them
         return CUDA_SUCCESS;
     };
     switch (attribute) {
