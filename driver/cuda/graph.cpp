@@ -486,6 +486,7 @@ HEDDLE_API CUresult cuGraphKernelNodeCopyAttributes(GraphNode* to, GraphNode* fr
         return of.set_kernel(std::move(kernel));
     });
 }
+// NOLINTBEGIN(bugprone-macro-parentheses): an argument is a type
 #define HEDDLE_NODE_PARAMETERS(KIND, TYPE, NUMBER, MEMBER, SET)                                                                         \
     HEDDLE_API CUresult cuGraph##KIND##NodeGetParams(GraphNode* node, TYPE* out) {                                                      \
         return change(node, NUMBER, [out](GraphNode& of) { return *out = of.MEMBER, CUDA_SUCCESS; });                                   \
@@ -493,6 +494,7 @@ HEDDLE_API CUresult cuGraphKernelNodeCopyAttributes(GraphNode* to, GraphNode* fr
     HEDDLE_API CUresult cuGraph##KIND##NodeSetParams(GraphNode* node, const TYPE* given) {                                              \
         return change(node, NUMBER, [given](GraphNode& of) { return of.SET(*given); });                                                 \
     }
+// NOLINTEND(bugprone-macro-parentheses)
 HEDDLE_NODE_PARAMETERS(Memcpy, CUDA_MEMCPY3D, 1, copy, set_copy)
 HEDDLE_NODE_PARAMETERS(Memset, CUDA_MEMSET_NODE_PARAMS, 2, fill, set_fill)
 HEDDLE_NODE_PARAMETERS(Host, CUDA_HOST_NODE_PARAMS, 3, host, set_host)
