@@ -251,6 +251,8 @@ std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
         }
         return std::nullopt;
     }
+    // A kernel of a library that failed has spoilt the device as any other does.
+    if (call == Call::blas && answer.status != Status::success && answer.status != Status::not_supported) sticky_ = answer.status;
     if (!sticky_message_.empty()) answer.message = std::exchange(sticky_message_, "");
     answer.printed = std::exchange(printed_, "");
     return answer;

@@ -213,6 +213,11 @@ TEST_CASE_METHOD(BlasCalls, "BLAS: what no kernel does is refused by name") {
     CHECK(asked.message == "");
     request.b.type = Number::bf16;
     CHECK(call(BlasKind::product, request, "", "", true).status == Status::success);
+    // A matrix where no memory is: the kernel fails, and so does everything after it.
+    request.c = request.d = {0x1234, 0, 16, 0, Number::bf16, 0};
+    request.beta.value = 0;
+    CHECK(call(BlasKind::product, request).status == Status::illegal_address);
+    CHECK(ask(Call::memory_info, Writer().put(std::uint32_t{0})).status == Status::illegal_address);
 }
 
 }  // namespace
