@@ -74,10 +74,18 @@ enum class Opcode : std::uint16_t {
     suld, suq, sured, sust, tex, tld4, txq,
     // Blackwell
     clusterlaunchcontrol, tcgen05,
+    // Machine forms: what machine instructions (SASS) mean where no instruction of PTX means it in one step. Their names begin
+    // with '$', and only texts that isa/sass/translate has made may use them: see Dialect in parser.h.
+    machine_nop, machine_iadd3, machine_iadd3_carry, machine_imad, machine_imad_wide, machine_lea, machine_shf, machine_isetp_extended,
+    machine_plop3, machine_ffma, machine_fchk, machine_shfl, machine_double, machine_first_lane,
 };
 // clang-format on
-inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::tcgen05) + 1;
+inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::machine_first_lane) + 1;
 std::string_view name_of(Opcode opcode);
+/// Whether it is one of the machine forms, which users' PTX cannot name.
+constexpr bool is_machine_form(Opcode opcode) {
+    return opcode >= Opcode::machine_nop;
+}
 
 /// Every dotted suffix that is not a type or a state space.
 // clang-format off
