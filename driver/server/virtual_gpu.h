@@ -71,26 +71,46 @@ class VirtualGpu {
     struct Module;
     struct Function;
 
+    struct Handler;
+    static const Handler* handler_of(Call call);
+    // One for each call of the protocol.
     void hello(Reader& content, Answer& answer);
     void allocate(Reader& content, Answer& answer);
-    void release(Reader& content);
+    void release(Reader& content, Answer& answer);
+    void memory_info(Reader& content, Answer& answer);
     void load_module(Reader& content, Answer& answer);
+    void unload_module(Reader& content, Answer& answer);
+    void list_functions(Reader& content, Answer& answer);
     void function(Reader& content, Answer& answer);
     void variable(Reader& content, Answer& answer);
-    void launch(Reader& content);
-    void copy(Reader& content);
-    void fill(Reader& content);
-    void occupancy(Reader& content, Answer& answer);
+    void launch(Reader& content, Answer& answer);
+    void copy(Reader& content, Answer& answer);
+    void fill(Reader& content, Answer& answer);
+    void record_event(Reader& content, Answer& answer);
+    void wait_event(Reader& content, Answer& answer);
+    void synchronise(Reader& content, Answer& answer);
+    void wait_host(Reader& content, Answer& answer);
+    void non_blocking(Reader& content, Answer& answer);
     void tensor_map(Reader& content, Answer& answer);
-    void create_texture(Reader& content, bool surface, Answer& answer);
     void elapsed(Reader& content, Answer& answer);
+    void occupancy(Reader& content, Answer& answer);
+    void set_limit(Reader& content, Answer& answer);
+    void blas(Reader& content, Answer& answer);
+    void range(Reader& content, Answer& answer);
+    void profiler(Reader& content, Answer& answer);
+    void missing(Reader& content, Answer& answer);
+    void create_texture(Reader& content, Answer& answer);
+    void create_surface(Reader& content, Answer& answer);
+    void destroy_texture(Reader& content, Answer& answer);
     void board(Reader& content, Answer& answer);
     void reserve(Reader& content, Answer& answer);
-    void give_up(Reader& content);
-    void remap(Reader& content);
-    void reachable(Reader& content);
-    void alias(Reader& content);
-    void end_alias(Reader& content);
+    void give_up(Reader& content, Answer& answer);
+    void remap(Reader& content, Answer& answer);
+    void reachable(Reader& content, Answer& answer);
+    void alias(Reader& content, Answer& answer);
+    void end_alias(Reader& content, Answer& answer);
+
+    void create_object(Reader& content, bool surface, Answer& answer);
     DeviceTimeline& timeline(std::uint32_t stream);
     void wait(std::uint32_t stream, std::uint32_t event);
     Function& function_of(std::uint32_t number);
@@ -102,7 +122,6 @@ class VirtualGpu {
         double flops = 0;
     };
     void run(const LaunchRequest& request, Function& function, ptx::LaunchContext& context, const LibraryName* library = nullptr);
-    void blas(Reader& content, Answer& answer);
     void carry_out(const BlasWork& work, std::uint32_t stream);
     Function& library_function(const std::shared_ptr<const program::KernelText>& text);
     double number_at(std::uint64_t address, Number type);
@@ -110,7 +129,6 @@ class VirtualGpu {
     void add_residents(const ptx::LaunchContext& context, models::gpu::RunOptions& options);
     /// Whether what the program asks for now is timed.
     bool timing() const { return options_.timing != Timing::none && profiling_ && (options_.range.empty() || in_range()); }
-    void range(Reader& content);
     bool in_range() const;
     std::string innermost_range() const;
 

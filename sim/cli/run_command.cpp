@@ -153,6 +153,8 @@ void run(Options options) {
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     sim::gpu_config(hardware, "CUDA programs need a GPU");
     if (options.json && options.time == "none") throw Error("prints times, and nothing is timed", {"--json", 0, ""}, "leave out --time none");
+    if (!options.range.empty() && options.time == "none")
+        throw Error("chooses what is timed, and nothing is", {"--range", 0, ""}, "leave out --range, or --time none");
     const std::string name = name_of(options.words[0]);
     if (options.out.empty()) options.out = "heddle-run-" + name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
