@@ -120,7 +120,7 @@ HEDDLE_API CUresult cuGraphLaunch(GraphExec* executable, CUstream stream) {
     HEDDLE_CALL;
     if (executable == nullptr) return CUDA_ERROR_INVALID_VALUE;
     Stream& on = stream_of(stream);
-    if (on.capture == nullptr) return run(*executable, on);
+    if (on.capture == nullptr) return holds(on) ? hold(on, nullptr, [executable](Stream& of) { return run(*executable, of); }) : run(*executable, on);
     submit(stream, 4, nullptr);
     return on.last.front()->set_child(*executable->graph);
 }

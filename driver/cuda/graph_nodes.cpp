@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "driver/cuda/graph.h"
+#include "driver/cuda/launch.h"
 
 using namespace heddle::driver;
 
@@ -194,32 +195,25 @@ HEDDLE_API CUresult cuGraphExecKernelNodeSetParams_v2(GraphExec* executable, Gra
 HEDDLE_API CUresult cuGraphExecKernelNodeSetParams(GraphExec* executable, GraphNode* node, const CUDA_KERNEL_NODE_PARAMS* given) {
     return change(executable, node, 0, [given](GraphNode& of) { return set_kernel(of, given, false); });
 }
-// Attributes that change what a launch does; the others are hints.
-HEDDLE_API CUresult cuGraphKernelNodeSetAttribute(GraphNode* node, unsigned attribute, const decltype(CUlaunchAttribute::value)* value) {
+HEDDLE_API CUresult cuGraphKernelNodeSetAttribute(GraphNode* node, unsigned attribute, const Value* value) {
     return change(node, 0, [&](GraphNode& of) {
         Graph::Node::Kernel kernel = of.kernel;
-        if (attribute == kAttributeCooperative) kernel.shape.cooperative = value->cooperative != 0;
-        if (attribute == kAttributeCluster) std::copy(std::begin(value->cluster), std::end(value->cluster), kernel.shape.cluster);
-        if (attribute == kAttributeProgrammatic) kernel.shape.programmatic = value->programmatic != 0;
-        return of.set_kernel(std::move(kernel));
+        const CUresult status = set_attribute(kernel.shape, attribute, *value);
+        return status != CUDA_SUCCESS ? status : of.set_kernel(std::move(kernel));
     });
 }
-HEDDLE_API CUresult cuGraphKernelNodeGetAttribute(GraphNode* node, unsigned attribute, decltype(CUlaunchAttribute::value)* value) {
-    return change(node, 0, [&](GraphNode& of) {
-        std::memset(value, 0, sizeof *value);
-        if (attribute == kAttributeCooperative) value->cooperative = of.kernel.shape.cooperative;
-        if (attribute == kAttributeCluster) std::copy(std::begin(of.kernel.shape.cluster), std::end(of.kernel.shape.cluster), value->cluster);
-        if (attribute == kAttributeProgrammatic) value->programmatic = of.kernel.shape.programmatic;
-        return CUDA_SUCCESS;
-    });
+HEDDLE_API CUresult cuGraphKernelNodeGetAttribute(GraphNode* node, unsigned attribute, Value* value) {
+    return change(node, 0, [&](GraphNode& of) { return get_attribute(of.kernel.shape, attribute, *value); });
 }
 HEDDLE_API CUresult cuGraphKernelNodeCopyAttributes(GraphNode* to, GraphNode* from) {
     if (from == nullptr || from->type != 0) return CUDA_ERROR_INVALID_VALUE;
     return change(to, 0, [from](GraphNode& of) {
         Graph::Node::Kernel kernel = of.kernel;
-        kernel.shape.cooperative = from->kernel.shape.cooperative;
-        kernel.shape.programmatic = from->kernel.shape.programmatic;
-        std::copy(std::begin(from->kernel.shape.cluster), std::end(from->kernel.shape.cluster), kernel.shape.cluster);
+        const Shape shape = kernel.shape;
+        kernel.shape = from->kernel.shape;
+        std::copy(std::begin(shape.grid), std::end(shape.grid), kernel.shape.grid);
+        std::copy(std::begin(shape.block), std::end(shape.block), kernel.shape.block);
+        kernel.shape.shared_bytes = shape.shared_bytes;
         return of.set_kernel(std::move(kernel));
     });
 }

@@ -226,13 +226,13 @@ HEDDLE_API cudaError_t cudaDeviceDisablePeerAccess(int) { return cudaSuccess; }
 HEDDLE_PASS(cudaDeviceGetLimit, (std::size_t* value, unsigned limit), cuCtxGetLimit(value, limit))
 HEDDLE_PASS(cudaDeviceSetLimit, (unsigned limit, std::size_t value), cuCtxSetLimit(limit, value))
 HEDDLE_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return remember(cuCtxGetStreamPriorityRange(least, greatest)); }
-HEDDLE_API cudaError_t cudaDeviceSetCacheConfig(int) { return cudaSuccess; }
+HEDDLE_PASS(cudaDeviceSetCacheConfig, (int config), cuCtxSetCacheConfig(config))
 HEDDLE_API cudaError_t cudaDeviceGetCacheConfig(int* config) {
     *config = 0;
     return cudaSuccess;
 }
-HEDDLE_API cudaError_t cudaDeviceSetSharedMemConfig(int) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+HEDDLE_PASS(cudaDeviceSetSharedMemConfig, (int config), cuCtxSetSharedMemConfig(config))
+HEDDLE_PASS(cudaCtxResetPersistingL2Cache, (), cuCtxResetPersistingL2Cache())
 HEDDLE_API cudaError_t cudaProfilerStart() { return remember(cuProfilerStart()); }
 HEDDLE_API cudaError_t cudaProfilerStop() { return remember(cuProfilerStop()); }
 HEDDLE_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** entry, unsigned version, unsigned long long flags, int* found) {

@@ -31,9 +31,9 @@ HEDDLE_PASS(cudaMemRangeGetAttributes, (void** data, std::size_t* rooms, int* at
 HEDDLE_API cudaError_t cudaMemPoolGetAccess(unsigned* flags, Pool* pool, const CUmemLocation* location) { return remember(cuMemPoolGetAccess(flags, pool, location)); }
 HEDDLE_API cudaError_t cudaMemGetDefaultMemPool(Pool** pool, const CUmemLocation* location, int type) { return remember(cuMemGetDefaultMemPool(pool, location, type)); }
 HEDDLE_API cudaError_t cudaMemGetMemPool(Pool** pool, const CUmemLocation* location, int type) { return remember(cuMemGetDefaultMemPool(pool, location, type)); }
-// Attributes of streams are hints: none changes what work does.
-HEDDLE_PASS(cudaStreamGetAttribute, (CUstream stream, int attribute, void* value), cuStreamGetAttribute(stream, attribute, value))
-HEDDLE_API cudaError_t cudaStreamCopyAttributes(CUstream, CUstream) { return cudaSuccess; }
+HEDDLE_PASS(cudaStreamGetAttribute, (CUstream stream, unsigned attribute, void* value), cuStreamGetAttribute(stream, attribute, value))
+HEDDLE_PASS(cudaStreamSetAttribute, (CUstream stream, unsigned attribute, const void* value), cuStreamSetAttribute(stream, attribute, value))
+HEDDLE_PASS(cudaStreamCopyAttributes, (CUstream to, CUstream from), cuStreamCopyAttributes(to, from))
 HEDDLE_API cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {
     HEDDLE_CALL;
     for (std::size_t z = 0; z < extent.depth; ++z) {
@@ -57,3 +57,4 @@ HEDDLE_PER_THREAD(cudaMemset3D, _ptds)
 HEDDLE_PER_THREAD(cudaMemset3DAsync, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamCopyAttributes, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetAttribute, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamSetAttribute, _ptsz)

@@ -14,10 +14,9 @@ HEDDLE_API cudaError_t cudaStreamGetFlags(CUstream stream, unsigned* flags) { re
 HEDDLE_API cudaError_t cudaStreamGetPriority(CUstream stream, int* priority) { return remember(cuStreamGetPriority(stream, priority)); }
 HEDDLE_API cudaError_t cudaStreamGetId(CUstream stream, unsigned long long* id) { return remember(cuStreamGetId(stream, id)); }
 HEDDLE_API cudaError_t cudaStreamGetDevice(CUstream stream, int* device) { return remember(cuStreamGetDevice(stream, device)); }
-HEDDLE_API cudaError_t cudaStreamSetAttribute(CUstream, int, const void*) { return cudaSuccess; }
 HEDDLE_API cudaError_t cudaStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) { return remember(cuStreamWaitEvent(stream, event, flags)); }
 HEDDLE_API cudaError_t cudaStreamAddCallback(CUstream stream, void (*function)(CUstream, CUresult, void*), void* data, unsigned flags) { return remember(cuStreamAddCallback(stream, function, data, flags)); }
-HEDDLE_API cudaError_t cudaStreamAttachMemAsync(CUstream, void*, std::size_t, unsigned) { return cudaSuccess; }
+HEDDLE_PASS(cudaStreamAttachMemAsync, (CUstream stream, void* address, std::size_t bytes, unsigned flags), cuStreamAttachMemAsync(stream, number(address), bytes, flags))
 HEDDLE_PASS(cudaLaunchHostFunc, (CUstream stream, void (*function)(void*), void* data), cuLaunchHostFunc(stream, function, data))
 HEDDLE_PASS(cudaEventCreateWithFlags, (CUevent* event, unsigned flags), cuEventCreate(event, flags))
 HEDDLE_API cudaError_t cudaEventCreate(CUevent* event) { return cudaEventCreateWithFlags(event, 0); }
@@ -40,6 +39,5 @@ HEDDLE_PER_THREAD(cudaStreamGetFlags, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetId, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetPriority, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamQuery, _ptsz)
-HEDDLE_PER_THREAD(cudaStreamSetAttribute, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamSynchronize, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamWaitEvent, _ptsz)

@@ -1,5 +1,6 @@
 // What bounds time: events, waits, streams, ranges of NVTX and the profiler's switch.
 #include <algorithm>
+#include <cstring>
 
 #include "driver/server/virtual_gpu.h"
 #include "isa/common/error.h"
@@ -22,7 +23,30 @@ void VirtualGpu::record_event(Reader& content, Answer&) {
 
 void VirtualGpu::wait_event(Reader& content, Answer&) {
     const auto stream = content.get<std::uint32_t>();
+    last_launches_.erase(stream);
     wait(stream, content.get<std::uint32_t>());
+}
+
+// A value that a stream writes is an event for those that wait for it. It takes no time of its own.
+void VirtualGpu::write_value(Reader& content, Answer&) {
+    const auto stream = content.get<std::uint32_t>();
+    const auto address = content.get<std::uint64_t>();
+    const auto value = content.get<std::uint64_t>();
+    const auto bytes = content.get<std::uint32_t>();
+    std::byte written[sizeof value];
+    std::memcpy(written, &value, sizeof value);
+    memory_.write(address, {written, bytes == 8 ? 8u : 4u});
+    // Numbers of the program's events count up from below.
+    const auto [event, is_new] = value_events_.try_emplace(address, ~static_cast<std::uint32_t>(value_events_.size()));
+    timeline(stream).record(event->second, stream);
+    event_devices_[event->second] = device_of(stream);
+}
+
+void VirtualGpu::wait_value(Reader& content, Answer&) {
+    const auto stream = content.get<std::uint32_t>();
+    const auto event = value_events_.find(content.get<std::uint64_t>());
+    last_launches_.erase(stream);
+    if (event != value_events_.end()) wait(stream, event->second);
 }
 
 void VirtualGpu::synchronise(Reader& content, Answer&) {

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
 #include "driver/server/loaded_function.h"
+#include "isa/target/generation.h"
 #include "models/gpu/occupancy.h"
 #include "sim/gpu/time/launch_result.h"
 #include "sim/run/workers/worker_pool.h"
@@ -44,6 +46,10 @@ std::string short_name(std::string name) {
     return scope == std::string::npos ? text : text.substr(scope + 2);
 }
 
+ptx::CachePriority priority_of(std::uint32_t property) {
+    return property == 2 ? ptx::CachePriority::last : property == 1 ? ptx::CachePriority::first : ptx::CachePriority::normal;
+}
+
 std::string shape_of(const LaunchRequest& request) {
     return fmt::format("{}x{}x{} {}x{}x{} {}", request.grid[0], request.grid[1], request.grid[2], request.block[0],
                        request.block[1], request.block[2], request.shared_bytes);
@@ -73,7 +79,28 @@ ptx::LaunchContext VirtualGpu::context_of(const LaunchRequest& request, Function
     if (function.module->constants != 0)
         context.constants = {arena_.at(function.module->constants), function.module->constant_bytes};
     if (options_.check) context.check = &log_;
+    if (request.window.bytes != 0)
+        context.access_policy_window = {request.window.base, request.window.bytes, request.window.hit_ratio, priority_of(request.window.hit), priority_of(request.window.miss)};
+    if (context.kernel->reads_clock()) context.start_nanoseconds = nanoseconds(request.stream);
     return context;
+}
+
+// Where nothing is timed, the clock goes on by what the kernels that read it do.
+double VirtualGpu::nanoseconds(std::uint32_t stream) {
+    const double simulated = timing() ? timeline(stream).next(stream).start_us * 1e3 : 0;
+    return std::max(simulated, clock_nanoseconds_);
+}
+
+/// Cycles in which a programmatic launch lies beside the kernel before it in its stream: from where that one allows it, or where the host has handed
+/// it out, to its end. The kernel before must be the last work of the stream.
+std::uint64_t VirtualGpu::cycles_beside(const LaunchRequest& request) {
+    const auto before = last_launches_.find(request.stream);
+    if (request.programmatic == 0 || !timing() || before == last_launches_.end()) return 0;
+    if (!target::nearest_generation(machine_.config.compute_capability).has_programmatic_launch) return 0;
+    const DeviceTimeline::Place place = timeline(request.stream).next(request.stream);
+    const double ahead_us = place.start_us - place.launched_us - machine_.config.host.latency * 1e6;
+    const auto ahead = static_cast<std::uint64_t>(std::max(0.0, ahead_us * 1e-6 * machine_.config.clock));
+    return std::min(before->second.cycles - before->second.dependents_start, ahead);
 }
 
 void VirtualGpu::launch(Reader& content, Answer&) {
@@ -93,7 +120,6 @@ void VirtualGpu::launch(Reader& content, Answer&) {
         ptx::make_cooperative(context);
         workspace = context.grid_workspace;
     }
-    if (request.programmatic != 0) ++programmatic_;
     run(request, function, context);
     if (workspace != 0) memory_.release(workspace);
 }
@@ -108,13 +134,19 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
     ++launches_;
     const std::string shape = shape_of(request);
     sim::LaunchOutcome outcome;
+    const std::uint64_t beside = cycles_beside(request);
+    last_launches_.erase(request.stream);
     if (is_timed(function, shape)) {
         models::gpu::RunOptions options;
         add_residents(context, options);
+        // Its thread blocks start launch.before after it, and wait in griddepcontrol.wait for the end of the one before.
+        const auto start = static_cast<std::uint64_t>(std::llround(machine_.config.launch.before * machine_.config.clock));
+        options.dependency_release = beside > start ? beside - start : 0;
         outcome = model_.run(context, options, function.module->code);
         if (options_.timing == Timing::distinct) known_[function.kernel->name() + " " + shape] = outcome;
     } else {
         const std::uint64_t instructions = ptx::run_functionally(context);
+        if (context.kernel->reads_clock()) clock_nanoseconds_ = context.start_nanoseconds + static_cast<double>(instructions) * context.nanoseconds_per_cycle;
         const auto known = known_.find(function.kernel->name() + " " + shape);
         if (!timing() || known == known_.end()) {
             ++untimed_;
@@ -123,7 +155,8 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
         outcome = known->second;
         outcome.warp_instructions = instructions;
     }
-    sim::KernelResult kernel = sim::kernel_result(function.kernel->name(), context.grid, context.block, outcome, machine_.config);
+    last_launches_[request.stream] = {outcome.cycles, outcome.dependents_start};
+    sim::KernelResult kernel = sim::kernel_result(function.kernel->name(), context.grid, context.block, outcome, machine_.config, std::min(beside, outcome.cycles));
     kernel.kind = "kernel";
     kernel.recorded_kernel = kernel.name;
     kernel.name = readable_name(kernel.name);
@@ -134,7 +167,7 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
         kernel.kind = library->kind;
         kernel.flops = library->flops;
     }
-    timeline(request.stream).add_kernel(request.stream, std::move(kernel));
+    timeline(request.stream).add_kernel(request.stream, std::move(kernel), request.priority);
 }
 
 /// What earlier launches left in L2 of the buffers that pointers among the parameters lead to.

@@ -72,6 +72,7 @@ void VirtualGpu::copy(Reader& content, Answer&) {
         memory_.write(request.to, bytes);
     }
     if (!timing()) return;
+    last_launches_.erase(request.stream);
     const models::gpu::GpuConfig& config = machine_.config;
     const auto bytes = static_cast<double>(request.bytes);
     const double link = config.host.latency + bytes / config.host.bandwidth;
@@ -102,6 +103,7 @@ void VirtualGpu::fill(Reader& content, Answer&) {
         bytes[i] = static_cast<std::byte>(request.value >> (8 * (i % request.element_bytes)));
     for (std::uint64_t y = 0; y < request.height; ++y) memory_.write(request.to + y * request.pitch, bytes);
     if (!timing()) return;
+    last_launches_.erase(request.stream);
     const double all = static_cast<double>(row * request.height);
     timeline(request.stream).add_copy(request.stream, "fill", all,
                        machine_.config.launch.before + machine_.config.launch.after + all / machine_.config.hbm.bandwidth,

@@ -19,7 +19,7 @@
 namespace heddle::driver {
 namespace {
 
-constexpr std::string_view kFirstLine = "heddle-recording 1\n";
+constexpr std::string_view kFirstLine = "heddle-recording 2\n";
 constexpr std::string_view kAnyVersion = "heddle-recording ";
 constexpr std::uint64_t kPieceBytes = 64 << 10;
 constexpr std::uint32_t kNoAnswer = 0xffffffffu;

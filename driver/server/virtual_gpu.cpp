@@ -92,6 +92,9 @@ const VirtualGpu::Handler* VirtualGpu::handler_of(Call call) {
         {Call::reachable, {&Gpu::reachable}},
         {Call::alias, {&Gpu::alias}},
         {Call::end_alias, {&Gpu::end_alias}},
+        {Call::write_value, {&Gpu::write_value, kSends}},
+        {Call::wait_value, {&Gpu::wait_value, kSends}},
+        {Call::without_effect, {&Gpu::without_effect, kSends}},
     };
     const auto found = handlers.find(call);
     return found == handlers.end() ? nullptr : &found->second;
@@ -160,6 +163,10 @@ void VirtualGpu::set_limit(Reader& content, Answer&) {
     if (content.get<std::uint32_t>() == 2) heap_bytes_ = content.get<std::uint64_t>();
 }
 
+void VirtualGpu::without_effect(Reader& content, Answer&) {
+    without_effect_.insert(std::string(content.get_text()));
+}
+
 void VirtualGpu::missing(Reader& content, Answer&) {
     missing_.insert(std::string(content.get_text()));
 }
@@ -180,9 +187,7 @@ std::vector<sim::RunResult> VirtualGpu::results(const std::string& workload) {
                                                names.empty() ? "none" : names));
         }
         for (const ptx::CheckFinding& finding : log_.findings()) result.notes.push_back(finding.text);
-        if (programmatic_ != 0)
-            result.notes.push_back(fmt::format(
-                "{} programmatic launches began when the one before had ended: their overlap is not simulated", programmatic_));
+        for (const std::string& name : without_effect_) result.notes.push_back("the program asked for " + name + ", which changes no time here");
         for (const std::string& name : missing_)
             result.notes.push_back("the program called " + name + ", which is not there: it returned an error");
         results.push_back(std::move(result));

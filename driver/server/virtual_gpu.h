@@ -109,6 +109,9 @@ class VirtualGpu {
     void reachable(Reader& content, Answer& answer);
     void alias(Reader& content, Answer& answer);
     void end_alias(Reader& content, Answer& answer);
+    void write_value(Reader& content, Answer& answer);
+    void wait_value(Reader& content, Answer& answer);
+    void without_effect(Reader& content, Answer& answer);
 
     void create_object(Reader& content, bool surface, Answer& answer);
     DeviceTimeline& timeline(std::uint32_t stream);
@@ -125,6 +128,8 @@ class VirtualGpu {
     void carry_out(const BlasWork& work, std::uint32_t stream);
     Function& library_function(const std::shared_ptr<const program::KernelText>& text);
     double number_at(std::uint64_t address, Number type);
+    double nanoseconds(std::uint32_t stream);
+    std::uint64_t cycles_beside(const LaunchRequest& request);
     bool is_timed(const Function& function, const std::string& shape) const;
     void add_residents(const ptx::LaunchContext& context, models::gpu::RunOptions& options);
     /// Whether what the program asks for now is timed.
@@ -141,6 +146,7 @@ class VirtualGpu {
     ptx::TextureTable textures_;
     std::vector<DeviceTimeline> timelines_;  ///< by device
     std::map<std::uint32_t, std::uint32_t> event_devices_;
+    std::map<std::uint64_t, std::uint32_t> value_events_;  ///< of values that streams wrote: recorded behind that, by address
     sim::L2Residency residency_;
     std::map<std::uint32_t, std::unique_ptr<Module>> modules_;
     std::map<std::uint32_t, std::unique_ptr<Function>> functions_;
@@ -152,7 +158,13 @@ class VirtualGpu {
     std::uint64_t used_bytes_ = 0;
     std::uint64_t heap_bytes_ = std::uint64_t{8} << 20;
     std::uint32_t next_ = 1;
-    std::uint64_t launches_ = 0, untimed_ = 0, programmatic_ = 0;
+    std::uint64_t launches_ = 0, untimed_ = 0;
+    /// The launch that is the last work of a stream.
+    struct LastLaunch {
+        std::uint64_t cycles = 0, dependents_start = 0;
+    };
+    std::map<std::uint32_t, LastLaunch> last_launches_;  ///< by stream
+    double clock_nanoseconds_ = 0;  ///< what %globaltimer has said at least
     bool profiling_ = true;
     /// An NVTX range that has begun and not ended.
     struct Range {
@@ -164,7 +176,7 @@ class VirtualGpu {
     std::set<std::string> seen_ranges_;
     Status sticky_ = Status::success;  ///< after a kernel that failed, everything returns this
     std::string sticky_message_, printed_;
-    std::set<std::string> missing_;
+    std::set<std::string> missing_, without_effect_;
     ptx::CheckLog log_;
 };
 

@@ -192,6 +192,17 @@ compiled_for_12)
     run 0 --no-out -- ./vector_add 5000
     says out "sums: right"
     ;;
+stream_values)
+    build stream_values shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
+    run 0 --no-out -- ./stream_values
+    says out "stream values: right"
+    ;;
+programmatic)
+    build programmatic
+    run 0 --no-out -- ./programmatic
+    says out "programmatic launches, windows, priorities and timers: right"
+    says err "the program asked for a preferred size of shared memory, which changes no time here"
+    ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
     run 0 --devices 2 --time none --no-out -- ./queries
