@@ -196,7 +196,7 @@ HEDDLE_API CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction fun
     HEDDLE_CALL;
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const FunctionDescription& d = function->description;
-    const std::uint32_t facts[] = {d.maximum_threads, d.shared_bytes, d.constant_bytes, d.local_bytes, d.registers, d.ptx_version};
+    const std::uint32_t facts[] = {d.maximum_threads, d.shared_bytes, d.constant_bytes, d.local_bytes, d.registers, d.ptx_architecture};
     if (attribute >= 0 && attribute < 6) {
         *value = static_cast<int>(facts[attribute]);
     } else if (attribute == 6) {

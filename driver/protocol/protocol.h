@@ -123,7 +123,7 @@ struct BoardState {
 
 struct FunctionDescription {
     std::uint32_t function, registers, shared_bytes, constant_bytes, local_bytes, maximum_threads, parameter_bytes, parameters;
-    std::uint32_t ptx_version;  ///< times ten
+    std::uint32_t ptx_architecture;  ///< the virtual architecture of its PTX, times ten
     std::uint32_t required_cluster[3];
 };
 

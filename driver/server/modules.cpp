@@ -1,5 +1,6 @@
 // Modules and what is in them: kernels, variables, and what a kernel needs of the device.
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "driver/server/fat_binary.h"
@@ -9,6 +10,15 @@
 #include "models/gpu/occupancy.h"
 
 namespace heddle::driver {
+namespace {
+
+/// 90 of "sm_90a": the virtual architecture that PTX was compiled for. Libraries of templates choose among their kernels by it.
+std::uint32_t architecture_of(const std::string& target) {
+    const std::size_t digits = target.find_first_of("0123456789");
+    return digits == std::string::npos ? 0 : static_cast<std::uint32_t>(std::strtoul(target.c_str() + digits, nullptr, 10));
+}
+
+}  // namespace
 
 VirtualGpu::Module& VirtualGpu::module_of(std::uint32_t number) {
     const auto found = modules_.find(number);
@@ -92,7 +102,7 @@ void VirtualGpu::function(Reader& content, Answer& answer) {
     description.maximum_threads = std::min(description.maximum_threads, std::max(32u, by_registers));
     description.parameter_bytes = kernel.parameter_bytes();
     description.parameters = static_cast<std::uint32_t>(kernel.parameters().size());
-    description.ptx_version = function.module->module->version_major * 10 + function.module->module->version_minor;
+    description.ptx_architecture = architecture_of(function.module->module->target);
     std::copy(std::begin(function.declaration->required_cluster), std::end(function.declaration->required_cluster),
               description.required_cluster);
     answer.content.put(description);

@@ -203,6 +203,12 @@ programmatic)
     says out "programmatic launches, windows, priorities and timers: right"
     says err "the program asked for a preferred size of shared memory, which changes no time here"
     ;;
+thrust)
+    # The PTX of an older device than that which runs it.
+    build thrust shared -arch=sm_80 --extended-lambda
+    run 0 --time none -- ./thrust
+    says out "algorithms: right"
+    ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
     run 0 --devices 2 --time none --no-out -- ./queries
