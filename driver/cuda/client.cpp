@@ -27,6 +27,11 @@ CUresult missing(const char* name) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+CUresult without_effect(const char* name) {
+    static auto* const named = new std::set<std::string>;
+    return named->insert(name).second ? Client::get().tell(Call::without_effect, Writer().put_text(name)) : CUDA_SUCCESS;
+}
+
 Client& Client::get() {
     static Client* const client = new Client;  // programs call until their very end
     return *client;
@@ -92,10 +97,12 @@ CUresult Client::connect() {
 }
 
 bool Client::send(Call call, const Writer& content) {
-    std::vector<char> whole(sizeof(Header) + content.bytes().size());
     const Header header{call, static_cast<std::uint32_t>(content.bytes().size())};
-    std::memcpy(whole.data(), &header, sizeof header);
-    std::memcpy(whole.data() + sizeof header, content.bytes().data(), content.bytes().size());
+    const auto* const first = reinterpret_cast<const char*>(&header);
+    std::vector<char> whole;
+    whole.reserve(sizeof header + content.bytes().size());
+    whole.insert(whole.end(), first, first + sizeof header);
+    whole.insert(whole.end(), content.bytes().begin(), content.bytes().end());
     for (std::size_t at = 0; at < whole.size();) {
         const ssize_t sent = ::send(socket_, whole.data() + at, whole.size() - at, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
@@ -162,13 +169,19 @@ CUresult Client::wait_for_order(const Stream& stream) {
 }
 
 CUresult Client::synchronise(const Stream* stream) {
+    if (const CUresult status = wait_for_held(stream); status != CUDA_SUCCESS) return status;
     outstanding_ = false;
     return ask(Call::synchronise, Writer().put(std::uint32_t{stream == nullptr}).put(stream == nullptr ? static_cast<std::uint32_t>(current_device()) << kDeviceShift : stream->number)).status;
 }
 
+CUresult Client::flush() {
+    return outstanding_ ? ask(Call::memory_info, Writer().put(std::uint32_t{0})).status : CUDA_SUCCESS;
+}
+
 CUresult ready() {
     Client& client = Client::get();
-    return client.connect();
+    const CUresult status = client.connect();
+    return status == CUDA_SUCCESS ? go_on_with_held() : status;
 }
 
 }  // namespace heddle::driver

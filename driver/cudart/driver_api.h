@@ -42,7 +42,13 @@ CUresult cuMemRangeGetAttribute(void*, std::size_t, int, CUdeviceptr, std::size_
 CUresult cuMemRangeGetAttributes(void**, const std::size_t*, const int*, std::size_t, CUdeviceptr, std::size_t);
 CUresult cuMemPoolGetAccess(unsigned*, Pool*, const CUmemLocation*);
 CUresult cuMemGetDefaultMemPool(Pool**, const CUmemLocation*, int);
-CUresult cuStreamGetAttribute(CUstream, int, void*);
+CUresult cuStreamGetAttribute(CUstream, unsigned, void*);
+CUresult cuStreamSetAttribute(CUstream, unsigned, const void*);
+CUresult cuStreamCopyAttributes(CUstream, CUstream);
+CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, std::size_t, unsigned);
+CUresult cuCtxSetCacheConfig(int);
+CUresult cuCtxSetSharedMemConfig(int);
+CUresult cuCtxResetPersistingL2Cache();
 CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr*, const CUdeviceptr*, const std::size_t*, std::size_t, void*, std::size_t*, std::size_t, CUstream);
 CUresult cuFuncGetAttribute(int*, int, CUfunction);
 CUresult cuFuncSetAttribute(CUfunction, int, int);

@@ -36,8 +36,9 @@ sim::StreamWork& DeviceTimeline::add(std::uint32_t stream) {
     return work_.emplace_back(std::move(work));
 }
 
-void DeviceTimeline::add_kernel(std::uint32_t stream, sim::KernelResult kernel) {
+void DeviceTimeline::add_kernel(std::uint32_t stream, sim::KernelResult kernel, int priority) {
     sim::StreamWork& work = add(stream);
+    work.priority = priority;
     work.gap_us = kernel.gap_us;
     work.time_us = kernel.time_us;
     work.waves = kernel.waves;
@@ -115,6 +116,20 @@ void DeviceTimeline::schedule() {
     sim::StreamSchedule schedule = schedule_streams(work_, machine_->config.host.latency * 1e6);
     times_ = std::move(schedule.work);
     pending_division_ = schedule.division;
+}
+
+// A piece of work without time is put there, and taken back.
+DeviceTimeline::Place DeviceTimeline::next(std::uint32_t stream) {
+    const auto last = last_;
+    const auto waits = waits_;
+    add(stream).waves = 0;
+    schedule();
+    const Place place{base_us_ + times_.back().launched_us, base_us_ + times_.back().start_us};
+    work_.pop_back();
+    times_.clear();
+    last_ = last;
+    waits_ = waits;
+    return place;
 }
 
 void DeviceTimeline::settle() {

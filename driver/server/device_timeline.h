@@ -17,8 +17,8 @@ class DeviceTimeline {
   public:
     explicit DeviceTimeline(const sim::GpuMachine& machine) : machine_(&machine) {}
 
-    /// A kernel that was timed; `kernel.time_us` and `gap_us` are those alone on the device.
-    void add_kernel(std::uint32_t stream, sim::KernelResult kernel);
+    /// A kernel that was timed; `kernel.time_us` and `gap_us` are those alone on the device. `priority`: as sim::StreamWork has it.
+    void add_kernel(std::uint32_t stream, sim::KernelResult kernel, int priority = 0);
     /// A copy over the host's link, or within memory, or a fill. `host_waits`: for its end.
     void add_copy(std::uint32_t stream, const std::string& name, double bytes, double seconds, bool by_engine, bool host_waits);
     void record(std::uint32_t event, std::uint32_t stream);
@@ -31,6 +31,12 @@ class DeviceTimeline {
     double elapsed(std::uint32_t from, std::uint32_t to);
     bool is_recorded(std::uint32_t event) const { return events_.count(event) != 0; }
     void set_non_blocking(std::uint32_t stream) { non_blocking_[stream] = true; }
+
+    /// When the host would have handed out what came now into a stream, and when that would begin. Microseconds.
+    struct Place {
+        double launched_us = 0, start_us = 0;
+    };
+    Place next(std::uint32_t stream);
 
     /// When everything that the device was given has ended.
     double now_us() const { return base_us_; }

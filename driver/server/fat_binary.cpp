@@ -107,7 +107,7 @@ void report_no_image(const std::vector<Image>& images, unsigned compute_capabili
     const bool newer = std::any_of(images.begin(), images.end(), [](const Image& image) { return image.is_ptx; });
     throw Error(newer ? "the program's PTX is of newer devices alone than " + number.substr(0, number.size() - 1) + "." + number.back()
                       : "the program has machine code of other devices alone, and no PTX",
-                {}, "compile with -gencode arch=compute_" + number + ",code=compute_" + number);
+                {}, "compile with -gencode arch=compute_" + number + ",code=compute_" + number, Error::Kind::no_image);
 }
 
 }  // namespace heddle::driver

@@ -323,6 +323,7 @@ struct LaunchContext {
     /// Functional mode: threads of the host that share the work where thread blocks are independent. The results are the same.
     unsigned threads = 1;
     double nanoseconds_per_cycle = 1;  ///< %globaltimer counts nanoseconds, Warp::step()'s clock cycles
+    double start_nanoseconds = 0;      ///< what %globaltimer says when the kernel's clock is 0
     /// A cooperative launch, whose thread blocks all run at once: where its barrier is kept, which %envreg1
     /// (upper half) and %envreg2 say. 0: an ordinary launch. See make_cooperative().
     std::uint64_t grid_workspace = 0;

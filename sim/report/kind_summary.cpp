@@ -66,4 +66,15 @@ std::optional<double> weighted_error(const RunResult& result) {
     return deviation / measured;
 }
 
+double base_of_shares(const RunResult& result) {
+    double sum = 0;
+    for (const OpSummary& op : result.ops) sum += op.time_us;
+    // Times that add up to the step but for rounding are the step's.
+    return sum > result.step_time_us * (1 + 1e-9) ? sum : result.step_time_us;
+}
+
+const char* heading_of_shares(const RunResult& result) {
+    return base_of_shares(result) > result.step_time_us ? "share of ops" : "share";
+}
+
 }  // namespace heddle::sim

@@ -49,7 +49,7 @@ std::string fidelity_mark(const KindSummary& kind) {
 }
 
 std::string kind_table(const RunResult& result, bool measured, std::size_t width) {
-    std::vector<std::string> heading{"op kind", "count",   "time",     "share",
+    std::vector<std::string> heading{"op kind", "count",   "time",     heading_of_shares(result),
                                      "FLOP/s",  "bytes/s", "bound by", "fidelity"};
     std::vector<bool> right{false, true, true, true, true, true, false, false};
     if (measured) {
@@ -57,11 +57,12 @@ std::string kind_table(const RunResult& result, bool measured, std::size_t width
         right.insert(right.begin() + 3, {true, true, true});
     }
     std::vector<std::vector<std::string>> rows{heading};
+    const double whole = base_of_shares(result);
     for (const KindSummary& kind : summarise_by_kind(result)) {
         std::vector<std::string> row{kind.kind,
                                      format_count(kind.count),
                                      format_microseconds(kind.time_us),
-                                     format_share(share(kind.time_us, result.step_time_us)),
+                                     format_share(share(kind.time_us, whole)),
                                      rate(kind.flops, kind.time_us, "FLOP/s"),
                                      rate(kind.bytes, kind.time_us, "B/s"),
                                      kind.bound_by,
@@ -104,7 +105,7 @@ std::string units_table(const RunResult& result) {
 }
 
 std::string slowest_table(const RunResult& result, bool measured, std::size_t width) {
-    std::vector<std::string> heading{"slowest ops", "phase", "count", "time", "share", "bound by"};
+    std::vector<std::string> heading{"slowest ops", "phase", "count", "time", heading_of_shares(result), "bound by"};
     std::vector<bool> right{false, false, true, true, true, false};
     if (measured) {
         heading.insert(heading.begin() + 4, {"measured", "difference"});
@@ -117,7 +118,7 @@ std::string slowest_table(const RunResult& result, bool measured, std::size_t wi
                                      op.phase,
                                      format_count(op.count),
                                      format_microseconds(op.time_us),
-                                     format_share(share(op.time_us, result.step_time_us)),
+                                     format_share(share(op.time_us, base_of_shares(result))),
                                      op.bound_by};
         if (measured) {
             row.insert(row.begin() + 4,

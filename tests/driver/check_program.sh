@@ -142,6 +142,8 @@ ranges)
     done
     run 0 --range update --out timed -- ./ranges
     says err "3 of 6 launches were computed and not timed"
+    run 2 --range update --time none -- ./ranges
+    says err "leave out --range, or --time none"
     run 0 --range nothing --no-out -- ./ranges
     says err "the program marked no range .nothing. by NVTX, so nothing was timed; it marked forward, step, update"
     ;;
@@ -150,6 +152,27 @@ blas | blas_lt | network)
     build "$name" shared -arch=sm_90 -lcublas -lcublasLt
     run 0 --time none -- "./$name"
     says out "right"
+    ;;
+faults)
+    build faults
+    while read -r what first then; do
+        run 0 --time none -- ./faults "$what"
+        says out "$what: $first, then $then"
+    done <<END
+bounds cudaErrorIllegalAddress cudaErrorIllegalAddress
+alignment cudaErrorMisalignedAddress cudaErrorMisalignedAddress
+shared cudaErrorIllegalAddress cudaErrorIllegalAddress
+trap cudaErrorLaunchFailure cudaErrorLaunchFailure
+threads cudaErrorLaunchOutOfResources cudaSuccess
+END
+    ;;
+streams)
+    build streams
+    run 0 --no-out -- ./streams
+    says out "right"
+    # Kernels run side by side for longer than the step is: their shares are of all their times.
+    says err "share of ops"
+    says err "kernel .* 100.0 %"
     ;;
 per_thread)
     build per_thread shared -arch=sm_90 --default-stream per-thread
@@ -168,6 +191,23 @@ compiled_for_12)
     link_12 vector_add.o vector_add
     run 0 --no-out -- ./vector_add 5000
     says out "sums: right"
+    ;;
+stream_values)
+    build stream_values shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
+    run 0 --no-out -- ./stream_values
+    says out "stream values: right"
+    ;;
+programmatic)
+    build programmatic
+    run 0 --no-out -- ./programmatic
+    says out "programmatic launches, windows, priorities and timers: right"
+    says err "the program asked for a preferred size of shared memory, which changes no time here"
+    ;;
+thrust)
+    # The PTX of an older device than that which runs it.
+    build thrust shared -arch=sm_80 --extended-lambda
+    run 0 --time none -- ./thrust
+    says out "algorithms: right"
     ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"

@@ -266,7 +266,8 @@ std::uint64_t run_functionally(const LaunchContext& launch) {
     if (launch.grid_workspace != 0 && launch.grid.count() > kResidentCtas) {
         throw Error("kernel " + launch.kernel->name() + ": a cooperative launch of " +
                         std::to_string(launch.grid.count()) + " thread blocks is too large",
-                    {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once");
+                    {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once",
+                    Error::Kind::cooperative_too_large);
     }
     const Doing doing("kernel " + launch.kernel->name(), launch.grid.count(), "thread blocks");
     const unsigned most = launch.check == nullptr && launch.grid_workspace == 0 && launch.kernel->blocks_are_independent()

@@ -50,6 +50,26 @@ TEST_CASE("numbers carry three digits and a prefix") {
     CHECK(format_count(1234567890) == "1,234,567,890");
 }
 
+TEST_CASE("shares are of the step, or of all ops where these ran side by side for longer") {
+    RunResult result;
+    result.step_time_us = 100;
+    OpSummary op;
+    op.kind = op.name = "kernel";
+    op.count = 2;
+    op.time_us = 80;
+    result.ops = {op};
+    CHECK(base_of_shares(result) == 100);
+    CHECK(line_of("\n" + format_report(result), "kernel").find("80.0 %") != std::string::npos);
+    op.name = op.kind = "copy";
+    op.time_us = 120;
+    result.ops.push_back(op);
+    CHECK(base_of_shares(result) == 200);
+    const std::string text = format_report(result);
+    CHECK(text.find("share of ops") != std::string::npos);
+    CHECK(line_of("\n" + text, "kernel").find("40.0 %") != std::string::npos);
+    CHECK(line_of("\n" + text, "copy").find("60.0 %") != std::string::npos);
+}
+
 TEST_CASE("ops add up by kind") {
     const std::vector<KindSummary> kinds = summarise_by_kind(sample_result());
     REQUIRE(kinds.size() == 3);
