@@ -77,7 +77,6 @@ struct MachineVariable {
 struct Cubin {
     std::string file_name;           ///< for messages
     unsigned compute_capability = 0;  ///< 86
-    bool architecture_specific = false;  ///< sm_90a, sm_100a
     std::vector<MachineFunction> functions;  ///< kernels and device functions
     std::vector<MachineVariable> variables;
     std::vector<std::byte> constant3;        ///< initial values of bank 3, whole
