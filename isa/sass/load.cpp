@@ -3,6 +3,7 @@
 #include <map>
 
 #include "isa/common/error.h"
+#include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
 #include "isa/sass/timing.h"
 #include "isa/sass/translate/translate.h"

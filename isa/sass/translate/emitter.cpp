@@ -535,7 +535,7 @@ std::span<const Instruction> Emitter::code_of(const MachineFunction& function) {
 
 void Emitter::write_header(std::vector<std::string>& out) const {
     out.emplace_back(".version 9.0");
-    out.push_back(".target sm_" + std::to_string(cubin_.compute_capability) + (cubin_.architecture_specific ? "a" : ""));
+    out.push_back(".target sm_" + std::to_string(cubin_.compute_capability) + (cubin_.compute_capability >= 90 ? "a" : ""));
     out.emplace_back(".address_size 64");
     if (!cubin_.constant3.empty()) {
         std::string text = ".const .align 64 .b8 " + std::string(kConstantBank) + "[" + std::to_string(cubin_.constant3.size()) + "] = {";

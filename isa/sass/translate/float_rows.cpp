@@ -78,9 +78,8 @@ void translate_fmnmx(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     const bool flush = m.take("FTZ"), nan = m.take("NAN"), sign = m.take("XORSIGN");
     m.finish();
-    if (sign) e.refuse("modifier .XORSIGN is not known");
     e.expect_operands(4);
-    const std::string suffix = std::string(flush ? ".ftz" : "") + (nan ? ".NaN" : "") + ".f32 ";
+    const std::string suffix = std::string(flush ? ".ftz" : "") + (nan ? ".NaN" : "") + (sign ? ".xorsign.abs" : "") + ".f32 ";
     const std::string d = e.destination(e.operand(0)), a = e.float_source(e.operand(1)), b = e.float_source(e.operand(2));
     const Operand& p = e.operand(3);
     if (p.index == kTruePredicate) return e.principal((p.negated ? "max" : "min") + suffix + joint(d, a, b));
@@ -181,10 +180,25 @@ void translate_fchk(Emitter& e, const Instruction& n) {
 void translate_mufu(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     const std::string_view function = m.require_one_of({"RCP", "RSQ", "SQRT", "EX2", "LG2", "SIN", "COS", "TANH", "RCP64H", "RSQ64H"});
-    const bool half = m.take("F16");
+    const bool half = m.take("F16"), brain = m.take("BF16") || m.take("BF16_V2");
     m.finish();
-    if (half) e.refuse("modifier .F16 is not known");
     e.expect_operands(2);
+    if (half || brain) {
+        if (function != "EX2" && function != "TANH") e.refuse("modifier .F16 is not known");
+        const Operand& a = e.operand(1);
+        bool upper = false;
+        for (const std::string& suffix : a.suffixes) {
+            if (suffix == "H1_H1" || suffix == "H1")
+                upper = true;
+            else if (suffix != "H0_H0" && suffix != "H0")
+                e.refuse("." + suffix + " is not known on this operand");
+        }
+        if (a.negated || a.absolute) e.refuse("a sign is not known on this operand");
+        const std::string from = e.half_temporary(), to = e.half_temporary();
+        e.prepare("mov.b32 {" + std::string(upper ? "_, " + from : from + ", _") + "}, " + e.word(a, 0) + ";");
+        e.principal(std::string(function == "EX2" ? (brain ? "ex2.approx.ftz" : "ex2.approx") : "tanh.approx") + (brain ? ".bf16 " : ".f16 ") + to + ", " + from + ";");
+        return e.helper("mov.b32 " + e.destination(e.operand(0)) + ", {" + to + ", 0};");
+    }
     const std::string d = e.destination(e.operand(0));
     if (function == "RCP64H" || function == "RSQ64H") {
         // The upper word of a double, from that of a double.

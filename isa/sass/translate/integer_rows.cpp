@@ -293,7 +293,8 @@ void translate_isetp(Emitter& e, const Instruction& n) {
 // IMNMX{.U32} d, a, b, p: the smaller where p is true.
 void translate_imnmx(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
-    const std::string type = m.take_one_of({"U32", "S32"}) == "U32" ? ".u32 " : ".s32 ";
+    const std::string_view named = m.take_one_of({"U32", "S32", "S16x2", "U16x2"});
+    const std::string type = named == "U32" ? ".u32 " : named == "S16x2" ? ".s16x2 " : named == "U16x2" ? ".u16x2 " : ".s32 ";
     const bool relu = m.take("RELU");
     m.finish();
     e.expect_operands(4);
@@ -359,21 +360,22 @@ void translate_iabs(Emitter& e, const Instruction& n) {
     e.principal("abs.s32 " + e.destination(e.operand(0)) + ", " + e.integer_source(e.operand(1)) + ";");
 }
 
-// IDP.{4A, 2A.LO, 2A.HI}.{S8, U8, ...}.{S8, U8} d, a, b, c
+// IDP.{4A, 2A.LO, 2A.HI}.{type of a}.{type of b} d, a, b, c
 void translate_idp(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     const std::string_view kind = m.require_one_of({"4A", "2A"});
     const std::string_view half = m.take_one_of({"LO", "HI"});
-    const std::string_view first = m.require_one_of({"S8", "U8", "S16", "U16"}), second = m.require_one_of({"S8", "U8"});
+    std::string types;
+    for (const std::string& modifier : n.modifiers) {
+        if (modifier != "S8" && modifier != "U8" && modifier != "S16" && modifier != "U16") continue;
+        m.take(modifier);
+        types += modifier[0] == 'S' ? ".s32" : ".u32";
+    }
     m.finish();
     e.expect_operands(4);
-    // The order of the types in the text is that of the operands.
-    const bool a_first = n.modifiers.size() >= 2 && n.modifiers[n.modifiers.size() - 2] == first;
-    const std::string a_type = a_first ? std::string(first) : std::string(second), b_type = a_first ? std::string(second) : std::string(first);
-    const auto type = [](const std::string& t) { return t[0] == 'S' ? ".s32" : ".u32"; };
+    if (types.size() != 8) e.refuse("two types are expected");
     const std::string name = kind == "4A" ? "dp4a" : half == "HI" ? "dp2a.hi" : "dp2a.lo";
-    e.principal(name + type(a_type) + type(b_type) + " " + e.destination(e.operand(0)) + ", " + e.source(e.operand(1)) + ", " + e.source(e.operand(2)) + ", " +
-                e.source(e.operand(3)) + ";");
+    e.principal(name + types + " " + e.destination(e.operand(0)) + ", " + e.source(e.operand(1)) + ", " + e.source(e.operand(2)) + ", " + e.source(e.operand(3)) + ";");
 }
 
 // ISCADD, ISCADD32I are older; VABSDIFF{.U32} d, a, b, c: |a - b| + c
@@ -386,11 +388,40 @@ void translate_vabsdiff(Emitter& e, const Instruction& n) {
                 e.source(e.operand(3)) + ";");
 }
 
-// VIADD d, a, b
+// VIADDMNMX{.U32} d, a, b, c, p: the smaller one of a + b and c where p is true.
+void translate_viaddmnmx(Emitter& e, const Instruction& n) {
+    Modifiers m(e, n);
+    const std::string type = m.take("U32") ? ".u32 " : ".s32 ";
+    const bool relu = m.take("RELU");
+    m.finish();
+    e.expect_operands(5);
+    const Operand& p = e.operand(4);
+    if (p.index != kTruePredicate) e.refuse("a predicate that varies is not known here");
+    const std::string sum = e.temporary(), a = e.integer_source(e.operand(1)), b = e.integer_source(e.operand(2)), c = e.integer_source(e.operand(3));
+    e.prepare("add.s32 " + sum + ", " + a + ", " + b + ";");
+    e.principal((p.negated ? "max" : "min") + std::string(relu ? ".relu" : "") + type + e.destination(e.operand(0)) + ", " + sum + ", " + c + ";");
+}
+
+// VIMNMX3{.U32} d, a, b, c, p: the smallest of three where p is true.
+void translate_vimnmx3(Emitter& e, const Instruction& n) {
+    Modifiers m(e, n);
+    const std::string type = m.take("U32") ? ".u32 " : ".s32 ";
+    m.finish();
+    e.expect_operands(5);
+    const Operand& p = e.operand(4);
+    if (p.index != kTruePredicate) e.refuse("a predicate that varies is not known here");
+    const std::string one = e.temporary(), name = p.negated ? "max" : "min";
+    e.prepare(name + type + one + ", " + e.integer_source(e.operand(1)) + ", " + e.integer_source(e.operand(2)) + ";");
+    e.principal(name + type + e.destination(e.operand(0)) + ", " + one + ", " + e.integer_source(e.operand(3)) + ";");
+}
+
+// VIADD{.16x2} d, a, b
 void translate_viadd(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
+    const bool halves = m.take("16x2");
     m.finish();
     e.expect_operands(3);
+    if (halves) return e.principal("add.u16x2 " + e.destination(e.operand(0)) + ", " + e.source(e.operand(1)) + ", " + e.source(e.operand(2)) + ";");
     unsigned flags = 0;
     const std::string d = e.destination(e.operand(0)), a = take_sign(e, e.operand(1), 1, flags), b = take_sign(e, e.operand(2), 2, flags);
     if (e.operand(1).inverted || e.operand(2).inverted) e.refuse("an inverted operand is not known here");
@@ -408,7 +439,7 @@ constexpr Row kIntegerRows[] = {
     {"FLO", translate_flo},     {"UFLO", translate_flo},     {"BREV", translate_brev}, {"UBREV", translate_brev},
     {"SGXT", translate_sgxt},   {"USGXT", translate_sgxt},   {"BMSK", translate_bmsk}, {"UBMSK", translate_bmsk},
     {"IABS", translate_iabs},   {"UIABS", translate_iabs},   {"IDP", translate_idp},   {"VABSDIFF", translate_vabsdiff},
-    {"VIADD", translate_viadd}, {"UVIADD", translate_viadd},
+    {"VIADD", translate_viadd}, {"UVIADD", translate_viadd}, {"VIADDMNMX", translate_viaddmnmx}, {"VIMNMX3", translate_vimnmx3},
 };
 
 }  // namespace

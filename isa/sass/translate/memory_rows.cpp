@@ -182,10 +182,11 @@ void translate_atomic(Emitter& e, const Instruction& n) {
     m.take("E");
     const bool reduces = n.mnemonic == "RED" || n.mnemonic == "REDG" || n.mnemonic == "REDS";
     const bool shared = n.mnemonic == "ATOMS" || n.mnemonic == "REDS", generic = n.mnemonic == "ATOM";
-    std::string_view operation = m.require_one_of({"ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAS", "POPC"});
-    if (m.take("CAST")) m.take("SPIN");
+    const std::string_view operation = m.require_one_of({"ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAST", "CAS", "POPC"});
+    const bool swaps = operation == "CAST" || operation == "CAS";
+    if (operation == "CAST") m.take("SPIN");
     const std::string scope = atomic_scope(m);
-    const bool bits = operation == "AND" || operation == "OR" || operation == "XOR" || operation == "EXCH" || operation == "CAS";
+    const bool bits = operation == "AND" || operation == "OR" || operation == "XOR" || operation == "EXCH" || swaps;
     const AtomicType type = take_atomic_type(m, bits);
     const bool flush = m.take("FTZ");
     const std::string_view rounding = m.take_one_of({"RN"});
@@ -193,12 +194,10 @@ void translate_atomic(Emitter& e, const Instruction& n) {
     (void)flush;
     m.finish();
     std::size_t o = 0;
-    std::string d = "_";
+    std::string d = "_", done = "_";
     if (!reduces) {
-        if (e.operand(0).kind == OperandKind::predicate) {
-            if (!Emitter::is_nowhere(e.operand(0))) e.refuse("the predicate of an atomic operation is not known");
-            ++o;
-        }
+        // A predicate says whether the address was one where such an operation is possible: here it always is.
+        if (e.operand(0).kind == OperandKind::predicate) done = e.predicate_destination(e.operand(o++));
         ++o;
     }
     const Operand& place = e.operand(o);
@@ -217,12 +216,22 @@ void translate_atomic(Emitter& e, const Instruction& n) {
         return e.source(operand);
     };
     if (n.operands.size() > o + 1) a = value(e.operand(o + 1));
-    if (operation == "CAS") b = value(e.operand(o + 2));
+    if (swaps) b = value(e.operand(o + 2));
     if (a.empty()) e.refuse("a value is expected");
-    e.expect_operands(o + (operation == "CAS" ? 3 : 2));
+    e.expect_operands(o + (swaps ? 3 : 2));
+    if (operation == "CAST") name = "cas";
+    if (done != "_") e.helper("setp.eq.u32 " + done + ", 0, 0;");
     const std::string suffix = scope + space + "." + name + "." + type.suffix;
     if (reduces) return e.principal("red" + suffix + " " + address + ", " + a + ";");
     const Operand& into = e.operand(o - 1);
+    if (operation == "CAST") {
+        // The result is whether the value was exchanged.
+        const std::string old = type.words == 2 ? e.wide_temporary() : e.temporary(), same = e.predicate_temporary();
+        e.principal("atom" + suffix + " " + old + ", " + address + ", " + a + ", " + b + ";");
+        e.helper(std::string("setp.eq.") + (type.words == 2 ? "b64 " : "b32 ") + same + ", " + old + ", " + a + ";");
+        if (type.words == 2) e.helper("mov.b32 " + e.destination_word(into, 1) + ", 0;");
+        return e.helper("selp.b32 " + e.destination(into) + ", 1, 0, " + same + ";");
+    }
     if (type.words == 2) {
         const std::string old = e.wide_temporary();
         e.principal("atom" + suffix + " " + old + ", " + address + ", " + a + (b.empty() ? "" : ", " + b) + ";");
@@ -243,7 +252,12 @@ void translate_qspc(Emitter& e, const Instruction& n) {
     if (!Emitter::is_nowhere(e.operand(1))) e.refuse("the register of QSPC is not known");
     const std::string address = e.address(e.operand(2));
     std::string value = address.substr(1, address.size() - 2);
-    if (value.find('+') != std::string::npos || value[0] != '%') e.refuse("this address is not known");
+    if (const std::size_t plus = value.find('+'); plus != std::string::npos) {
+        const std::string sum = e.wide_temporary();
+        e.prepare("add.s64 " + sum + ", " + value.substr(0, plus) + ", " + value.substr(plus + 1) + ";");
+        value = sum;
+    }
+    if (value[0] != '%') e.refuse("this address is not known");
     e.principal(std::string("isspacep.") + (space == "G" ? "global " : space == "S" ? "shared " : "local ") + e.predicate_destination(e.operand(0)) + ", " + value + ";");
 }
 
