@@ -29,11 +29,11 @@ void require_generation(const sass::Cubin& cubin, unsigned capability) {
 }
 
 /// The initial values of a module's .const variables, in the order of the bank.
-std::vector<std::byte> initial_constants(const VirtualGpu::Module& module, unsigned capability) {
-    if (module.cubin) return module.cubin->constant3;
+std::vector<std::byte> initial_constants(const sass::Cubin* cubin, const std::shared_ptr<const ptx::Module>& module, unsigned capability) {
+    if (cubin != nullptr) return cubin->constant3;
     // The bank is laid out when a kernel is decoded: any will do.
-    if (module.module->kernels.empty()) return {};
-    const ptx::LoadedKernel any(module.module, module.module->kernels.front().name, capability);
+    if (module->kernels.empty()) return {};
+    const ptx::LoadedKernel any(module, module->kernels.front().name, capability);
     return {any.constants().begin(), any.constants().end()};
 }
 
@@ -156,7 +156,7 @@ void VirtualGpu::variable(Reader& content, Answer& answer) {
         std::uint64_t address = ptx::module_variable_address(memory_, name);
         if (variable.space == ptx::StateSpace::constant) {
             if (module.constants == 0) {
-                const std::vector<std::byte> initial = initial_constants(module, machine_.config.compute_capability);
+                const std::vector<std::byte> initial = initial_constants(module.cubin.get(), module.module, machine_.config.compute_capability);
                 if (initial.empty()) break;
                 module.constant_bytes = initial.size();
                 module.constants = memory_.allocate(module.name + " constants", module.constant_bytes, true);

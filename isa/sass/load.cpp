@@ -55,6 +55,7 @@ std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::st
     auto module = std::make_shared<ptx::Module>(ptx::parse(translation.ptx, cubin.file_name + ", machine code of " + kernel, ptx::Dialect::machine_code));
     module->file_name = cubin.file_name;
     module->source_files = cubin.source_files;
+    module->kernels.front().shared_bytes = function->shared_bytes + translation.shared_base;
     TimesOfFunctions times(cubin);
     times.add(*function, code);
     ptx::Kernel& translated = module->kernels.front();
