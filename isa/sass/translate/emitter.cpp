@@ -97,6 +97,15 @@ std::string Emitter::predicate_temporary() {
     return number_register('p', "%Q", temporaries_++);
 }
 
+std::string Emitter::barrier_count() {
+    words_.insert("%barrier_count");
+    return "%barrier_count";
+}
+std::string Emitter::barrier_predicate() {
+    predicates_.insert("%barrier_predicate");
+    return "%barrier_predicate";
+}
+
 bool Emitter::is_nowhere(const Operand& operand) {
     switch (operand.kind) {
         case OperandKind::general:
@@ -270,6 +279,27 @@ std::string Emitter::launch_word(std::int64_t offset) {
     if (!blackwell && offset >= 0 && offset < 24 && offset % 4 == 0) value = kDimensions[offset / 4];
     if (blackwell && offset >= 0x360 && offset < 0x36C && offset % 4 == 0) value = kDimensions[(offset - 0x360) / 4];
     if (blackwell && offset >= 0x370 && offset < 0x37C && offset % 4 == 0) value = kDimensions[3 + (offset - 0x370) / 4];
+    // From sm_90 on: of clusters.
+    static constexpr const char* kClusters[] = {"%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"};
+    static constexpr const char* kClusterCounts[] = {"%nclusterid.x", "%nclusterid.y", "%nclusterid.z"};
+    const std::string register_name = "%C0_" + hexadecimal(static_cast<std::uint64_t>(offset)).substr(2);
+    if (cubin_.compute_capability == 90 && offset % 4 == 0) {
+        if (offset >= 0x144 && offset < 0x150) value = kClusters[(offset - 0x144) / 4];
+        if (offset >= 0x15C && offset < 0x168) value = kClusterCounts[(offset - 0x15C) / 4];
+        if (offset == 0x188) value = "%cluster_nctarank";
+        if (offset == 0x140) value = "%is_explicit_cluster";
+        if (offset >= 0x150 && offset < 0x15C) {  // reciprocals, as numbers
+            const std::string count = temporary();
+            words_.insert(register_name);
+            entry_words_[register_name] = "mov.u32 " + count + ", " + kClusters[(offset - 0x150) / 4] + ";\ncvt.rn.f32.u32 " + count + ", " + count + ";\nrcp.rn.f32 " + register_name + ", " + count + ";";
+            return register_name;
+        }
+        // The generic address of constant bank 0, in which the parameters lie.
+        const std::uint64_t bank = 0x7b0000000000u - kernel_.parameter_base;
+        if (offset == 0x198 || offset == 0x19C) return literal(offset == 0x198 ? bank : bank >> 32);
+    }
+    if (cubin_.compute_capability < 100 && offset == 0x2C) value = "%dynamic_smem_size";
+    if (cubin_.compute_capability < 100 && (offset == 0x44 || offset == 0x48)) value = offset == 0x44 ? "%envreg1" : "%envreg2";
     if (value.empty()) {
         const std::int64_t stack = blackwell ? 0x37C : 0x28, local = blackwell ? 0x2F8 : 0x20;
         const std::int64_t descriptor = blackwell ? 0x358 : cubin_.compute_capability >= 90 ? 0x208 : 0x118;
@@ -335,7 +365,7 @@ std::string Emitter::compiler_constants() {
 }
 
 // A constant whose address is known at run time only.
-std::string Emitter::constant_load(const Operand& operand, unsigned word) {
+std::string Emitter::constant_load(const Operand& operand, unsigned word, const std::string& type) {
     std::string index = general(operand.base);
     if (operand.uniform_base != kZeroUniformRegister) {
         if (index == "0") {
@@ -350,7 +380,7 @@ std::string Emitter::constant_load(const Operand& operand, unsigned word) {
     std::string result = temporary();
     if (operand.bank == kParameterBank) {
         if (operand.value < kernel_.parameter_base) refuse("an indexed read of launch values is not known");
-        prepare("ld.param.b32 " + result + ", [" + index + "+" + std::to_string(offset - kernel_.parameter_base) + "];");
+        prepare("ld.param." + type + " " + result + ", [" + index + "+" + std::to_string(offset - kernel_.parameter_base) + "];");
         return result;
     }
     if (operand.bank != kUserBank && operand.bank != kCompilerBank) refuse("an indexed read of constant bank " + std::to_string(operand.bank) + " is not known");
@@ -359,7 +389,7 @@ std::string Emitter::constant_load(const Operand& operand, unsigned word) {
     const std::string base = temporary(), sum = temporary();
     prepare("mov.u32 " + base + ", " + array + ";");
     prepare("add.s32 " + sum + ", " + base + ", " + index + ";");
-    helper("ld.const.b32 " + result + ", [" + sum + "+" + std::to_string(offset) + "];");
+    helper("ld.const." + type + " " + result + ", [" + sum + "+" + std::to_string(offset) + "];");
     return result;
 }
 
@@ -585,14 +615,17 @@ Translation Emitter::finish() {
     head.emplace_back("{");
     Translation result;
     result.shared_base = cubin_.compute_capability >= 90 ? kReservedShared : 0;
-    if (kernel_.shared_bytes + result.shared_base != 0)
+    const bool shared = kernel_.shared_bytes + result.shared_base != 0;
+    if (shared) {
         head.push_back(".shared .align 128 .b8 %shared[" + std::to_string(kernel_.shared_bytes + result.shared_base) + "];");
-    head.emplace_back(".extern .shared .align 16 .b8 %dynamic[];");
+        head.emplace_back(".reg .b32 %shared_use;");
+    }
     if (kernel_.frame_bytes != 0) head.push_back(".local .align 16 .b8 %stack[" + std::to_string((kernel_.frame_bytes + 15) / 16 * 16) + "];");
     if (!words_.empty()) head.push_back(".reg .b32 " + joined(words_) + ";");
     if (!halves_.empty()) head.push_back(".reg .b16 " + joined(halves_) + ";");
     if (!pairs_.empty()) head.push_back(".reg .b64 " + joined(pairs_) + ";");
     if (!predicates_.empty()) head.push_back(".reg .pred " + joined(predicates_) + ";");
+    if (shared) head.emplace_back("mov.u32 %shared_use, %shared;");  // only memory that is named is laid out
     for (const auto& [name, text] : entry_words_) {
         std::size_t start = 0;
         while (start < text.size()) {

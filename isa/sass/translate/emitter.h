@@ -93,6 +93,11 @@ class Emitter {
     std::string half_temporary();  ///< .b16
     std::string wide_temporary();  ///< .b64
     std::string predicate_temporary();
+    /// The register of a fixed name that holds the result of the last BAR.RED: .b32, or .pred.
+    std::string barrier_count();
+    std::string barrier_predicate();
+    /// A read of a constant bank at an address that is known at run time only: word number `word` behind it, of PTX type `type`.
+    std::string constant_load(const Operand& operand, unsigned word, const std::string& type = "b32");
     /// The word at `offset` of a constant bank without a register: a register that the entry sequence fills, or an immediate.
     std::string constant_word(unsigned bank, std::int64_t offset);
 
@@ -147,7 +152,6 @@ class Emitter {
   private:
     void line(const std::string& text, bool principal);
     std::string number_register(char kind, const char* prefix, unsigned index);
-    std::string constant_load(const Operand& operand, unsigned word);
     std::string launch_word(std::int64_t offset);
     std::string parameter_word(std::int64_t offset);
     void write_header(std::vector<std::string>& out) const;
