@@ -383,6 +383,12 @@ std::string Emitter::constant_load(const Operand& operand, unsigned word, const 
         prepare("ld.param." + type + " " + result + ", [" + index + "+" + std::to_string(offset - kernel_.parameter_base) + "];");
         return result;
     }
+    if (operand.bank == kAddressBank) {
+        const std::string symbol = symbol_read(operand);
+        if (symbol.empty() || operand.value % 8 != 0) refuse("which address of constant bank 4 is read is not known");
+        prepare("mov.b64 " + std::string(word % 2 == 0 ? "{" + result + ", _}" : "{_, " + result + "}") + ", " + symbol_address(symbol, 0) + ";");
+        return result;
+    }
     if (operand.bank != kUserBank && operand.bank != kCompilerBank) refuse("an indexed read of constant bank " + std::to_string(operand.bank) + " is not known");
     if (operand.bank == kUserBank && cubin_.constant3.empty()) refuse("the module has no constant bank 3");
     const std::string array = operand.bank == kUserBank ? kConstantBank : compiler_constants();
@@ -405,7 +411,12 @@ std::string Emitter::symbol_address(const std::string& symbol, std::int64_t adde
         prepare("cvta.const.u64 " + generic + ", " + result + ";");
         return generic;
     }
-    refuse("the address of " + symbol + " is not known");
+    // Functions have no address: calls look for the name.
+    const bool function = cubin_.find(symbol) != nullptr || std::find(cubin_.external.begin(), cubin_.external.end(), symbol) != cubin_.external.end();
+    if (!function) refuse("the address of " + symbol + " is not known");
+    std::string result = wide_temporary();
+    prepare("mov.b64 " + result + ", 0;");
+    return result;
 }
 
 // --- addresses
@@ -524,19 +535,149 @@ void Emitter::place_label(const std::string& label) {
     lines_.push_back({label + ":", {body_.function, index_, false}});
 }
 
-std::string Emitter::call_body(const MachineFunction& function, std::uint64_t entry, const std::string& return_label) {
+std::string Emitter::call_body(const MachineFunction& function, std::uint64_t entry) {
+    const std::uint64_t address = instruction_->address + 16;
+    const auto label_of = [&](unsigned clone) { return "$L" + std::to_string(clone) + "_" + hexadecimal(entry).substr(2); };
+    for (const BodyContext::Caller& caller : body_.callers) {
+        if (caller.function != &function || caller.entry != entry) continue;
+        for (const auto& [known, place] : returns_[caller.clone]) {
+            if (known == address) refuse("two calls of a recursion have the same return address");
+        }
+        returns_[caller.clone].emplace_back(address, label(address));
+        return label_of(caller.clone);
+    }
     PendingBody pending;
     pending.entry = entry;
     pending.context.function = &function;
     pending.context.code = code_of(function);
     pending.context.clone = ++clones_;
-    pending.context.return_label = return_label;
     pending.context.callers = body_.callers;
-    const std::pair<const MachineFunction*, std::uint64_t> place{&function, entry};
-    if (std::find(body_.callers.begin(), body_.callers.end(), place) != body_.callers.end()) refuse("recursion is not supported in machine code");
-    pending.context.callers.push_back(place);
+    pending.context.callers.push_back({&function, entry, clones_});
     pending_.push_back(pending);
-    return "$L" + std::to_string(clones_) + "_" + hexadecimal(entry).substr(2);
+    returns_[clones_] = {{address, label(address)}};
+    return label_of(clones_);
+}
+
+std::string Emitter::return_block(const std::string& address) {
+    if (body_.clone == 0) refuse("a return outside of a subroutine");
+    return_blocks_.insert({body_.clone, address});
+    return "$return" + std::to_string(body_.clone) + "_" + address.substr(1);
+}
+
+void Emitter::write_return_blocks() {
+    index_ = LineOrigin::kNone;
+    never_ = false;
+    for (const auto& [clone, address] : return_blocks_) {
+        place_label("$return" + std::to_string(clone) + "_" + address.substr(1));
+        const auto& places = returns_[clone];
+        for (std::size_t i = 1; i < places.size(); ++i) {
+            const std::string here = predicate_temporary();
+            prepare("setp.eq.u32 " + here + ", " + address + ", " + hexadecimal(places[i].first) + ";");
+            prepare("@" + here + " bra " + places[i].second + ";");
+        }
+        prepare("bra " + places[0].second + ";");
+    }
+}
+
+// --- addresses of functions
+
+std::string Emitter::symbol_in_address_bank(std::int64_t offset) const {
+    for (const Relocation& relocation : cubin_.constant4_relocations) {
+        if (static_cast<std::int64_t>(relocation.offset) == offset) return relocation.symbol;
+    }
+    return "";
+}
+
+const Instruction* Emitter::last_writer(unsigned index, std::size_t before, std::size_t& place) const {
+    for (std::size_t i = before; i-- > 0 && before - i < 256;) {
+        const Instruction& n = body_.code[i];
+        if (n.operands.empty() || n.operands[0].kind != OperandKind::general) continue;
+        if (n.mnemonic.starts_with("ST") || n.mnemonic == "RED") continue;
+        const unsigned width = n.has("128") ? 4 : n.has("64") || n.has("WIDE") ? 2 : 1;
+        if (index < n.operands[0].index || index >= n.operands[0].index + width) continue;
+        place = i;
+        return &n;
+    }
+    return nullptr;
+}
+
+std::string Emitter::symbol_read(const Operand& operand) const {
+    if (operand.kind != OperandKind::constant || operand.bank != kAddressBank || operand.uniform_base != kZeroUniformRegister) return "";
+    if (operand.base == kZeroRegister) return symbol_in_address_bank(operand.value);
+    std::size_t place = 0;
+    const Instruction* const writer = last_writer(operand.base, index_, place);
+    if (writer == nullptr || writer->guard_kind != OperandKind::none) return "";
+    const Operand& last = writer->operands.back();
+    if ((writer->mnemonic == "MOV" && writer->operands.size() == 2) || (writer->mnemonic == "IMAD" && writer->has("MOV"))) {
+        if (last.kind == OperandKind::integer) return symbol_in_address_bank(operand.value + last.value);
+        if (last.kind == OperandKind::general && last.index == kZeroRegister) return symbol_in_address_bank(operand.value);
+    }
+    if (writer->mnemonic == "HFMA2" && writer->operands.size() == 5 && writer->operands[3].kind == OperandKind::floating && last.kind == OperandKind::floating)
+        return symbol_in_address_bank(operand.value + ((writer->operands[3].value & 0xFFFF) << 16 | (last.value & 0xFFFF)));
+    return "";
+}
+
+std::string Emitter::symbol_in_register(unsigned index) const {
+    std::size_t place = index_;
+    const Instruction* const writer = last_writer(index, place, place);
+    if (writer == nullptr || writer->mnemonic != "LDC" || writer->operands.size() != 2) return "";
+    // Looks for the register of the address before that instruction.
+    Emitter there(cubin_, kernel_);
+    there.body_ = body_;
+    there.index_ = static_cast<std::uint32_t>(place);
+    return there.symbol_read(writer->operands[1]);
+}
+
+void Emitter::call_runtime(const std::string& name) {
+    struct Runtime {
+        std::string_view name;
+        unsigned result;                 // bytes
+        std::vector<unsigned> arguments;  // bytes
+    };
+    static const Runtime kRuntime[] = {
+        {"vprintf", 4, {8, 8}}, {"malloc", 8, {8}}, {"free", 0, {8}}, {"__assertfail", 0, {8, 8, 4, 8, 8}}};
+    const auto found = std::find_if(std::begin(kRuntime), std::end(kRuntime), [&](const Runtime& one) { return one.name == name; });
+    if (found == std::end(kRuntime)) refuse("function " + name + " is not defined in this file");
+    const auto parameters = [&](const char* separator, bool types) {
+        std::string text;
+        for (std::size_t i = 0; i < found->arguments.size(); ++i)
+            text += (i == 0 ? "" : separator) + std::string(types ? ".param .b" + std::to_string(8 * found->arguments[i]) + " " : "") + "$a" + std::to_string(i);
+        return text;
+    };
+    const std::string result_type = ".param .b" + std::to_string(8 * found->result) + " $r";
+    declare(".extern .func " + (found->result != 0 ? "(" + result_type + ") " : std::string()) + name + " (" + parameters(", ", true) + ");");
+    std::string over;
+    if (is_guarded()) {
+        over = fresh_label();
+        std::string condition = guard_.substr(1);
+        prepare(std::string("@") + (condition[0] == '!' ? condition.substr(1) : "!" + condition) + "bra " + over + ";");
+    }
+    prepare("{");
+    for (std::size_t i = 0; i < found->arguments.size(); ++i) prepare(".param .b" + std::to_string(8 * found->arguments[i]) + " $a" + std::to_string(i) + ";");
+    if (found->result != 0) prepare(result_type + ";");
+    // Each argument has registers of its own, pairs from an even one on.
+    unsigned next = 4;
+    for (std::size_t i = 0; i < found->arguments.size(); ++i) {
+        std::string value;
+        if (found->arguments[i] == 8) {
+            next = (next + 1) / 2 * 2;
+            value = wide_temporary();
+            prepare("mov.b64 " + value + ", {" + general(next) + ", " + general(next + 1) + "};");
+            next += 2;
+        } else {
+            value = general(next++);
+        }
+        prepare("st.param.b" + std::to_string(8 * found->arguments[i]) + " [$a" + std::to_string(i) + "], " + value + ";");
+    }
+    unguarded_principal("call.uni " + std::string(found->result != 0 ? "($r), " : "") + name + ", (" + parameters(", ", false) + ");");
+    if (found->result == 4) prepare("ld.param.b32 " + general(4) + ", [$r];");
+    if (found->result == 8) {
+        const std::string value = wide_temporary();
+        prepare("ld.param.b64 " + value + ", [$r];");
+        prepare("mov.b64 {" + general(4) + ", " + general(5) + "}, " + value + ";");
+    }
+    prepare("}");
+    if (!over.empty()) place_label(over);
 }
 
 bool Emitter::take_pending(PendingBody& body) {

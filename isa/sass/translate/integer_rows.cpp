@@ -406,14 +406,15 @@ void translate_vabsdiff4(Emitter& e, const Instruction& n) {
 // VIADDMNMX{.U32} d, a, b, c, p: the smaller one of a + b and c where p is true.
 void translate_viaddmnmx(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
-    const std::string type = m.take("U32") ? ".u32 " : ".s32 ";
-    const bool relu = m.take("RELU");
+    const std::string type = minimum_type(m);
+    const bool relu = m.take("RELU"), halves = type == ".s16x2 " || type == ".u16x2 ";
     m.finish();
     e.expect_operands(5);
     const Operand& p = e.operand(4);
     if (p.index != kTruePredicate) e.refuse("a predicate that varies is not known here");
+    if (halves && (e.operand(1).negated || e.operand(2).negated || e.operand(3).negated)) e.refuse("a sign is not known here");
     const std::string sum = e.temporary(), a = e.integer_source(e.operand(1)), b = e.integer_source(e.operand(2)), c = e.integer_source(e.operand(3));
-    e.prepare("add.s32 " + sum + ", " + a + ", " + b + ";");
+    e.prepare((halves ? "add.u16x2 " : "add.s32 ") + sum + ", " + a + ", " + b + ";");
     e.principal((p.negated ? "max" : "min") + std::string(relu ? ".relu" : "") + type + e.destination(e.operand(0)) + ", " + sum + ", " + c + ";");
 }
 

@@ -103,6 +103,7 @@ Translation translate(const Cubin& cubin, const MachineFunction& kernel, std::sp
     translate_body(emitter, body, 0);
     PendingBody pending;
     while (emitter.take_pending(pending)) translate_body(emitter, pending.context, pending.entry);
+    emitter.write_return_blocks();
     return emitter.finish();
 }
 
