@@ -19,6 +19,19 @@ Control control_of(const std::array<std::uint64_t, 2>& code) {
     return control;
 }
 
+/// The text says of a NaN only that it is one. Its bits are those of the immediate: bits 32 to 63.
+void restore_nans(const std::array<std::uint64_t, 2>& code, Instruction& instruction) {
+    const auto bits = static_cast<std::uint32_t>(code[0] >> 32);
+    std::size_t count = 0;
+    for (const Operand& operand : instruction.operands) count += operand.kind == OperandKind::floating ? 1 : 0;
+    for (Operand& operand : instruction.operands) {
+        if (operand.kind != OperandKind::floating || count != 1) continue;
+        const auto value = static_cast<std::uint32_t>(operand.value);
+        const bool single = (value & 0x7F800000u) == 0x7F800000u && (value & 0x7FFFFFu) != 0;
+        if (single) operand.value = bits;
+    }
+}
+
 }  // namespace
 
 std::vector<Instruction> decode(const Cubin& cubin, const MachineFunction& function) {
@@ -31,6 +44,7 @@ std::vector<Instruction> decode(const Cubin& cubin, const MachineFunction& funct
         Instruction one = parse_instruction((*lines)[i]);
         one.address = i * 16;
         one.control = control_of(function.code[i]);
+        restore_nans(function.code[i], one);
         result.push_back(std::move(one));
     }
     return result;

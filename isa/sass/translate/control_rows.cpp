@@ -151,16 +151,26 @@ void translate_call(Emitter& e, const Instruction& n) {
     m.take("NOINC");
     m.take("INC");
     m.finish();
-    if (n.operands.empty() || n.operands.back().kind != OperandKind::target) e.refuse("calls through registers are not supported yet");
     std::uint64_t entry = 0;
-    const MachineFunction* function = function_of(e, n.operands.back(), entry);
-    if (function == nullptr) e.refuse("function " + n.operands.back().name + " is not defined in this file");
+    const MachineFunction* function = nullptr;
+    if (n.operands.empty()) e.refuse("a target is expected");
+    if (n.operands[0].kind == OperandKind::general) {
+        const std::string symbol = e.symbol_in_register(n.operands[0].index);
+        if (symbol.empty()) e.refuse("which function is called is not known");
+        function = e.cubin().find(symbol);
+        if (function == nullptr) return e.call_runtime(symbol);
+    } else {
+        const Operand& target = target_operand(e, n);
+        function = function_of(e, target, entry);
+        if (function == nullptr) return e.call_runtime(target.name);
+    }
     const std::string guard = whole_guard(e, n);
     if (guard == "@never") return;
-    const std::string body = e.call_body(*function, entry, e.label(n.address + 16));
+    const std::string body = e.call_body(*function, entry);
     e.unguarded_principal(guard + "bra " + body + ";");
 }
 
+// RET.REL.NODEC a, function
 void translate_ret(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     m.take("REL");
@@ -168,9 +178,8 @@ void translate_ret(Emitter& e, const Instruction& n) {
     m.take("NODEC");
     m.take("DEC");
     m.finish();
-    if (e.body().return_label.empty()) e.refuse("a return outside of a subroutine");
-    const std::string guard = e.guard();
-    e.unguarded_principal(guard + "bra " + e.body().return_label + ";");
+    if (n.operands.empty() || n.operands[0].kind != OperandKind::general) e.refuse("a register is expected");
+    e.unguarded_principal(e.guard() + "bra " + e.return_block(e.general(n.operands[0].index)) + ";");
 }
 
 // LEPC d: the address of the instruction itself, of its pair; nothing is there.

@@ -97,6 +97,15 @@ std::string Emitter::predicate_temporary() {
     return number_register('p', "%Q", temporaries_++);
 }
 
+std::string Emitter::barrier_count() {
+    words_.insert("%barrier_count");
+    return "%barrier_count";
+}
+std::string Emitter::barrier_predicate() {
+    predicates_.insert("%barrier_predicate");
+    return "%barrier_predicate";
+}
+
 bool Emitter::is_nowhere(const Operand& operand) {
     switch (operand.kind) {
         case OperandKind::general:
@@ -270,6 +279,27 @@ std::string Emitter::launch_word(std::int64_t offset) {
     if (!blackwell && offset >= 0 && offset < 24 && offset % 4 == 0) value = kDimensions[offset / 4];
     if (blackwell && offset >= 0x360 && offset < 0x36C && offset % 4 == 0) value = kDimensions[(offset - 0x360) / 4];
     if (blackwell && offset >= 0x370 && offset < 0x37C && offset % 4 == 0) value = kDimensions[3 + (offset - 0x370) / 4];
+    // From sm_90 on: of clusters.
+    static constexpr const char* kClusters[] = {"%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"};
+    static constexpr const char* kClusterCounts[] = {"%nclusterid.x", "%nclusterid.y", "%nclusterid.z"};
+    const std::string register_name = "%C0_" + hexadecimal(static_cast<std::uint64_t>(offset)).substr(2);
+    if (cubin_.compute_capability == 90 && offset % 4 == 0) {
+        if (offset >= 0x144 && offset < 0x150) value = kClusters[(offset - 0x144) / 4];
+        if (offset >= 0x15C && offset < 0x168) value = kClusterCounts[(offset - 0x15C) / 4];
+        if (offset == 0x188) value = "%cluster_nctarank";
+        if (offset == 0x140) value = "%is_explicit_cluster";
+        if (offset >= 0x150 && offset < 0x15C) {  // reciprocals, as numbers
+            const std::string count = temporary();
+            words_.insert(register_name);
+            entry_words_[register_name] = "mov.u32 " + count + ", " + kClusters[(offset - 0x150) / 4] + ";\ncvt.rn.f32.u32 " + count + ", " + count + ";\nrcp.rn.f32 " + register_name + ", " + count + ";";
+            return register_name;
+        }
+        // The generic address of constant bank 0, in which the parameters lie.
+        const std::uint64_t bank = 0x7b0000000000u - kernel_.parameter_base;
+        if (offset == 0x198 || offset == 0x19C) return literal(offset == 0x198 ? bank : bank >> 32);
+    }
+    if (cubin_.compute_capability < 100 && offset == 0x2C) value = "%dynamic_smem_size";
+    if (cubin_.compute_capability < 100 && (offset == 0x44 || offset == 0x48)) value = offset == 0x44 ? "%envreg1" : "%envreg2";
     if (value.empty()) {
         const std::int64_t stack = blackwell ? 0x37C : 0x28, local = blackwell ? 0x2F8 : 0x20;
         const std::int64_t descriptor = blackwell ? 0x358 : cubin_.compute_capability >= 90 ? 0x208 : 0x118;
@@ -335,7 +365,7 @@ std::string Emitter::compiler_constants() {
 }
 
 // A constant whose address is known at run time only.
-std::string Emitter::constant_load(const Operand& operand, unsigned word) {
+std::string Emitter::constant_load(const Operand& operand, unsigned word, const std::string& type) {
     std::string index = general(operand.base);
     if (operand.uniform_base != kZeroUniformRegister) {
         if (index == "0") {
@@ -350,7 +380,13 @@ std::string Emitter::constant_load(const Operand& operand, unsigned word) {
     std::string result = temporary();
     if (operand.bank == kParameterBank) {
         if (operand.value < kernel_.parameter_base) refuse("an indexed read of launch values is not known");
-        prepare("ld.param.b32 " + result + ", [" + index + "+" + std::to_string(offset - kernel_.parameter_base) + "];");
+        prepare("ld.param." + type + " " + result + ", [" + index + "+" + std::to_string(offset - kernel_.parameter_base) + "];");
+        return result;
+    }
+    if (operand.bank == kAddressBank) {
+        const std::string symbol = symbol_read(operand);
+        if (symbol.empty() || operand.value % 8 != 0) refuse("which address of constant bank 4 is read is not known");
+        prepare("mov.b64 " + std::string(word % 2 == 0 ? "{" + result + ", _}" : "{_, " + result + "}") + ", " + symbol_address(symbol, 0) + ";");
         return result;
     }
     if (operand.bank != kUserBank && operand.bank != kCompilerBank) refuse("an indexed read of constant bank " + std::to_string(operand.bank) + " is not known");
@@ -359,7 +395,7 @@ std::string Emitter::constant_load(const Operand& operand, unsigned word) {
     const std::string base = temporary(), sum = temporary();
     prepare("mov.u32 " + base + ", " + array + ";");
     prepare("add.s32 " + sum + ", " + base + ", " + index + ";");
-    helper("ld.const.b32 " + result + ", [" + sum + "+" + std::to_string(offset) + "];");
+    helper("ld.const." + type + " " + result + ", [" + sum + "+" + std::to_string(offset) + "];");
     return result;
 }
 
@@ -375,7 +411,12 @@ std::string Emitter::symbol_address(const std::string& symbol, std::int64_t adde
         prepare("cvta.const.u64 " + generic + ", " + result + ";");
         return generic;
     }
-    refuse("the address of " + symbol + " is not known");
+    // Functions have no address: calls look for the name.
+    const bool function = cubin_.find(symbol) != nullptr || std::find(cubin_.external.begin(), cubin_.external.end(), symbol) != cubin_.external.end();
+    if (!function) refuse("the address of " + symbol + " is not known");
+    std::string result = wide_temporary();
+    prepare("mov.b64 " + result + ", 0;");
+    return result;
 }
 
 // --- addresses
@@ -494,19 +535,149 @@ void Emitter::place_label(const std::string& label) {
     lines_.push_back({label + ":", {body_.function, index_, false}});
 }
 
-std::string Emitter::call_body(const MachineFunction& function, std::uint64_t entry, const std::string& return_label) {
+std::string Emitter::call_body(const MachineFunction& function, std::uint64_t entry) {
+    const std::uint64_t address = instruction_->address + 16;
+    const auto label_of = [&](unsigned clone) { return "$L" + std::to_string(clone) + "_" + hexadecimal(entry).substr(2); };
+    for (const BodyContext::Caller& caller : body_.callers) {
+        if (caller.function != &function || caller.entry != entry) continue;
+        for (const auto& [known, place] : returns_[caller.clone]) {
+            if (known == address) refuse("two calls of a recursion have the same return address");
+        }
+        returns_[caller.clone].emplace_back(address, label(address));
+        return label_of(caller.clone);
+    }
     PendingBody pending;
     pending.entry = entry;
     pending.context.function = &function;
     pending.context.code = code_of(function);
     pending.context.clone = ++clones_;
-    pending.context.return_label = return_label;
     pending.context.callers = body_.callers;
-    const std::pair<const MachineFunction*, std::uint64_t> place{&function, entry};
-    if (std::find(body_.callers.begin(), body_.callers.end(), place) != body_.callers.end()) refuse("recursion is not supported in machine code");
-    pending.context.callers.push_back(place);
+    pending.context.callers.push_back({&function, entry, clones_});
     pending_.push_back(pending);
-    return "$L" + std::to_string(clones_) + "_" + hexadecimal(entry).substr(2);
+    returns_[clones_] = {{address, label(address)}};
+    return label_of(clones_);
+}
+
+std::string Emitter::return_block(const std::string& address) {
+    if (body_.clone == 0) refuse("a return outside of a subroutine");
+    return_blocks_.insert({body_.clone, address});
+    return "$return" + std::to_string(body_.clone) + "_" + address.substr(1);
+}
+
+void Emitter::write_return_blocks() {
+    index_ = LineOrigin::kNone;
+    never_ = false;
+    for (const auto& [clone, address] : return_blocks_) {
+        place_label("$return" + std::to_string(clone) + "_" + address.substr(1));
+        const auto& places = returns_[clone];
+        for (std::size_t i = 1; i < places.size(); ++i) {
+            const std::string here = predicate_temporary();
+            prepare("setp.eq.u32 " + here + ", " + address + ", " + hexadecimal(places[i].first) + ";");
+            prepare("@" + here + " bra " + places[i].second + ";");
+        }
+        prepare("bra " + places[0].second + ";");
+    }
+}
+
+// --- addresses of functions
+
+std::string Emitter::symbol_in_address_bank(std::int64_t offset) const {
+    for (const Relocation& relocation : cubin_.constant4_relocations) {
+        if (static_cast<std::int64_t>(relocation.offset) == offset) return relocation.symbol;
+    }
+    return "";
+}
+
+const Instruction* Emitter::last_writer(unsigned index, std::size_t before, std::size_t& place) const {
+    for (std::size_t i = before; i-- > 0 && before - i < 256;) {
+        const Instruction& n = body_.code[i];
+        if (n.operands.empty() || n.operands[0].kind != OperandKind::general) continue;
+        if (n.mnemonic.starts_with("ST") || n.mnemonic == "RED") continue;
+        const unsigned width = n.has("128") ? 4 : n.has("64") || n.has("WIDE") ? 2 : 1;
+        if (index < n.operands[0].index || index >= n.operands[0].index + width) continue;
+        place = i;
+        return &n;
+    }
+    return nullptr;
+}
+
+std::string Emitter::symbol_read(const Operand& operand) const {
+    if (operand.kind != OperandKind::constant || operand.bank != kAddressBank || operand.uniform_base != kZeroUniformRegister) return "";
+    if (operand.base == kZeroRegister) return symbol_in_address_bank(operand.value);
+    std::size_t place = 0;
+    const Instruction* const writer = last_writer(operand.base, index_, place);
+    if (writer == nullptr || writer->guard_kind != OperandKind::none) return "";
+    const Operand& last = writer->operands.back();
+    if ((writer->mnemonic == "MOV" && writer->operands.size() == 2) || (writer->mnemonic == "IMAD" && writer->has("MOV"))) {
+        if (last.kind == OperandKind::integer) return symbol_in_address_bank(operand.value + last.value);
+        if (last.kind == OperandKind::general && last.index == kZeroRegister) return symbol_in_address_bank(operand.value);
+    }
+    if (writer->mnemonic == "HFMA2" && writer->operands.size() == 5 && writer->operands[3].kind == OperandKind::floating && last.kind == OperandKind::floating)
+        return symbol_in_address_bank(operand.value + ((writer->operands[3].value & 0xFFFF) << 16 | (last.value & 0xFFFF)));
+    return "";
+}
+
+std::string Emitter::symbol_in_register(unsigned index) const {
+    std::size_t place = index_;
+    const Instruction* const writer = last_writer(index, place, place);
+    if (writer == nullptr || writer->mnemonic != "LDC" || writer->operands.size() != 2) return "";
+    // Looks for the register of the address before that instruction.
+    Emitter there(cubin_, kernel_);
+    there.body_ = body_;
+    there.index_ = static_cast<std::uint32_t>(place);
+    return there.symbol_read(writer->operands[1]);
+}
+
+void Emitter::call_runtime(const std::string& name) {
+    struct Runtime {
+        std::string_view name;
+        unsigned result;                 // bytes
+        std::vector<unsigned> arguments;  // bytes
+    };
+    static const Runtime kRuntime[] = {
+        {"vprintf", 4, {8, 8}}, {"malloc", 8, {8}}, {"free", 0, {8}}, {"__assertfail", 0, {8, 8, 4, 8, 8}}};
+    const auto found = std::find_if(std::begin(kRuntime), std::end(kRuntime), [&](const Runtime& one) { return one.name == name; });
+    if (found == std::end(kRuntime)) refuse("function " + name + " is not defined in this file");
+    const auto parameters = [&](const char* separator, bool types) {
+        std::string text;
+        for (std::size_t i = 0; i < found->arguments.size(); ++i)
+            text += (i == 0 ? "" : separator) + std::string(types ? ".param .b" + std::to_string(8 * found->arguments[i]) + " " : "") + "$a" + std::to_string(i);
+        return text;
+    };
+    const std::string result_type = ".param .b" + std::to_string(8 * found->result) + " $r";
+    declare(".extern .func " + (found->result != 0 ? "(" + result_type + ") " : std::string()) + name + " (" + parameters(", ", true) + ");");
+    std::string over;
+    if (is_guarded()) {
+        over = fresh_label();
+        std::string condition = guard_.substr(1);
+        prepare(std::string("@") + (condition[0] == '!' ? condition.substr(1) : "!" + condition) + "bra " + over + ";");
+    }
+    prepare("{");
+    for (std::size_t i = 0; i < found->arguments.size(); ++i) prepare(".param .b" + std::to_string(8 * found->arguments[i]) + " $a" + std::to_string(i) + ";");
+    if (found->result != 0) prepare(result_type + ";");
+    // Each argument has registers of its own, pairs from an even one on.
+    unsigned next = 4;
+    for (std::size_t i = 0; i < found->arguments.size(); ++i) {
+        std::string value;
+        if (found->arguments[i] == 8) {
+            next = (next + 1) / 2 * 2;
+            value = wide_temporary();
+            prepare("mov.b64 " + value + ", {" + general(next) + ", " + general(next + 1) + "};");
+            next += 2;
+        } else {
+            value = general(next++);
+        }
+        prepare("st.param.b" + std::to_string(8 * found->arguments[i]) + " [$a" + std::to_string(i) + "], " + value + ";");
+    }
+    unguarded_principal("call.uni " + std::string(found->result != 0 ? "($r), " : "") + name + ", (" + parameters(", ", false) + ");");
+    if (found->result == 4) prepare("ld.param.b32 " + general(4) + ", [$r];");
+    if (found->result == 8) {
+        const std::string value = wide_temporary();
+        prepare("ld.param.b64 " + value + ", [$r];");
+        prepare("mov.b64 {" + general(4) + ", " + general(5) + "}, " + value + ";");
+    }
+    prepare("}");
+    if (!over.empty()) place_label(over);
 }
 
 bool Emitter::take_pending(PendingBody& body) {
@@ -585,14 +756,17 @@ Translation Emitter::finish() {
     head.emplace_back("{");
     Translation result;
     result.shared_base = cubin_.compute_capability >= 90 ? kReservedShared : 0;
-    if (kernel_.shared_bytes + result.shared_base != 0)
+    const bool shared = kernel_.shared_bytes + result.shared_base != 0;
+    if (shared) {
         head.push_back(".shared .align 128 .b8 %shared[" + std::to_string(kernel_.shared_bytes + result.shared_base) + "];");
-    head.emplace_back(".extern .shared .align 16 .b8 %dynamic[];");
+        head.emplace_back(".reg .b32 %shared_use;");
+    }
     if (kernel_.frame_bytes != 0) head.push_back(".local .align 16 .b8 %stack[" + std::to_string((kernel_.frame_bytes + 15) / 16 * 16) + "];");
     if (!words_.empty()) head.push_back(".reg .b32 " + joined(words_) + ";");
     if (!halves_.empty()) head.push_back(".reg .b16 " + joined(halves_) + ";");
     if (!pairs_.empty()) head.push_back(".reg .b64 " + joined(pairs_) + ";");
     if (!predicates_.empty()) head.push_back(".reg .pred " + joined(predicates_) + ";");
+    if (shared) head.emplace_back("mov.u32 %shared_use, %shared;");  // only memory that is named is laid out
     for (const auto& [name, text] : entry_words_) {
         std::size_t start = 0;
         while (start < text.size()) {

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,8 +26,13 @@ struct BodyContext {
     const MachineFunction* function = nullptr;
     std::span<const Instruction> code;
     unsigned clone = 0;            ///< number of the copy; 0 is the kernel itself
-    std::string return_label;      ///< where RET goes; "" in the kernel itself
-    std::vector<std::pair<const MachineFunction*, std::uint64_t>> callers;  ///< entries that are being run, outermost first: finds recursion
+    /// A subroutine that runs.
+    struct Caller {
+        const MachineFunction* function;  ///< whose code it is
+        std::uint64_t entry;              ///< address of its first instruction
+        unsigned clone;                   ///< its copy
+    };
+    std::vector<Caller> callers;  ///< the subroutines that run, outermost first
 };
 
 /// A subroutine that is still to be written.
@@ -93,6 +100,11 @@ class Emitter {
     std::string half_temporary();  ///< .b16
     std::string wide_temporary();  ///< .b64
     std::string predicate_temporary();
+    /// The register of a fixed name that holds the result of the last BAR.RED: .b32, or .pred.
+    std::string barrier_count();
+    std::string barrier_predicate();
+    /// A read of a constant bank at an address that is known at run time only: word number `word` behind it, of PTX type `type`.
+    std::string constant_load(const Operand& operand, unsigned word, const std::string& type = "b32");
     /// The word at `offset` of a constant bank without a register: a register that the entry sequence fills, or an immediate.
     std::string constant_word(unsigned bank, std::int64_t offset);
 
@@ -124,8 +136,21 @@ class Emitter {
     std::string label(std::uint64_t address) const;  ///< of an instruction of the present body
     std::string fresh_label();
     void place_label(const std::string& label);
-    /// Asks for a copy of the code at `entry` of `function`; returns its label. RET in it goes to `return_label`.
-    std::string call_body(const MachineFunction& function, std::uint64_t entry, const std::string& return_label);
+    /// Asks for a copy of the code at `entry` of `function`, which RET leaves for the instruction behind this one; returns its
+    /// label. Where the code runs already (recursion) no copy is made: the return address says where RET goes.
+    std::string call_body(const MachineFunction& function, std::uint64_t entry);
+    /// Where a RET of the present body goes; `address` is the register with the return address.
+    std::string return_block(const std::string& address);
+    /// What the return blocks do. Comes behind all bodies.
+    void write_return_blocks();
+    /// The symbol whose address a slot of constant bank 4 holds; "" when there is none.
+    std::string symbol_in_address_bank(std::int64_t offset) const;
+    /// The symbol in bank 4 that the constant operand reads, also through a register that holds a known number; "".
+    std::string symbol_read(const Operand& operand) const;
+    /// The same of what the register was loaded from, by the last instruction before this one that writes it; "".
+    std::string symbol_in_register(unsigned index) const;
+    /// A call of vprintf, malloc, free or __assertfail by the machine's calling convention: arguments from R4 on.
+    void call_runtime(const std::string& name);
     /// Declares something at module level, once: ".global ...".
     void declare(const std::string& text);
     /// The address of a symbol in a .b64 temporary or an immediate.
@@ -147,10 +172,10 @@ class Emitter {
   private:
     void line(const std::string& text, bool principal);
     std::string number_register(char kind, const char* prefix, unsigned index);
-    std::string constant_load(const Operand& operand, unsigned word);
     std::string launch_word(std::int64_t offset);
     std::string parameter_word(std::int64_t offset);
     void write_header(std::vector<std::string>& out) const;
+    const Instruction* last_writer(unsigned index, std::size_t before, std::size_t& place) const;
 
     const Cubin& cubin_;
     const MachineFunction& kernel_;
@@ -173,8 +198,11 @@ class Emitter {
     std::vector<std::string> declarations_;
     std::set<std::string> declared_;
     std::vector<PendingBody> pending_;
+    /// Of a copy: return addresses, and the label of the instruction there.
+    std::map<unsigned, std::vector<std::pair<std::uint64_t, std::string>>> returns_;
+    std::set<std::pair<unsigned, std::string>> return_blocks_;  // copy, register
     std::map<const MachineFunction*, std::span<const Instruction>> code_;
-    std::vector<std::vector<Instruction>> decoded_;
+    std::deque<std::vector<Instruction>> decoded_;
 };
 
 /// Reads the modifiers of an instruction. Those that nobody has asked for are refused by finish().

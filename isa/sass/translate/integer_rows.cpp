@@ -239,7 +239,7 @@ void translate_lea(Emitter& e, const Instruction& n) {
     } else {
         a = e.source(e.operand(o));
     }
-    if (e.operand(o + 1).negated) e.refuse("a negated addend is not known here");
+    if (e.operand(o + 1).negated && out != "_") e.refuse("a carry with a negated addend is not known");
     const std::string b = e.integer_source(e.operand(o + 1)), c = values == 3 ? e.source(e.operand(o + 2)) : "0";
     const Operand& amount = e.operand(o + values);
     if (amount.kind != OperandKind::integer || amount.value < 0 || amount.value > 31) e.refuse("the shift must be 0 to 31");
@@ -290,11 +290,15 @@ void translate_isetp(Emitter& e, const Instruction& n) {
     e.principal("setp." + std::string(comparison->ptx) + operation + type + both + ", " + a + ", " + b + ", " + e.predicate_source(c) + ";");
 }
 
+std::string minimum_type(Modifiers& m) {
+    const std::string_view named = m.take_one_of({"U32", "S32", "S16x2", "U16x2"});
+    return named == "U32" ? ".u32 " : named == "S16x2" ? ".s16x2 " : named == "U16x2" ? ".u16x2 " : ".s32 ";
+}
+
 // IMNMX{.U32} d, a, b, p: the smaller where p is true.
 void translate_imnmx(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
-    const std::string_view named = m.take_one_of({"U32", "S32", "S16x2", "U16x2"});
-    const std::string type = named == "U32" ? ".u32 " : named == "S16x2" ? ".s16x2 " : named == "U16x2" ? ".u16x2 " : ".s32 ";
+    const std::string type = minimum_type(m);
     const bool relu = m.take("RELU");
     m.finish();
     e.expect_operands(4);
@@ -388,24 +392,36 @@ void translate_vabsdiff(Emitter& e, const Instruction& n) {
                 e.source(e.operand(3)) + ";");
 }
 
+// VABSDIFF4{.U8, .S8}{.ACC} d, a, b, c: of each byte; .ACC adds them up, and c.
+void translate_vabsdiff4(Emitter& e, const Instruction& n) {
+    Modifiers m(e, n);
+    const bool is_signed = m.require_one_of({"U8", "S8"}) == "S8", sums = m.take("ACC");
+    m.finish();
+    e.expect_operands(4);
+    const std::string type = is_signed ? ".s32" : ".u32";
+    e.principal("vabsdiff4" + std::string(".u32") + type + type + (sums ? ".add " : " ") + e.destination(e.operand(0)) + ", " + e.source(e.operand(1)) + ", " + e.source(e.operand(2)) + ", " +
+                e.source(e.operand(3)) + ";");
+}
+
 // VIADDMNMX{.U32} d, a, b, c, p: the smaller one of a + b and c where p is true.
 void translate_viaddmnmx(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
-    const std::string type = m.take("U32") ? ".u32 " : ".s32 ";
-    const bool relu = m.take("RELU");
+    const std::string type = minimum_type(m);
+    const bool relu = m.take("RELU"), halves = type == ".s16x2 " || type == ".u16x2 ";
     m.finish();
     e.expect_operands(5);
     const Operand& p = e.operand(4);
     if (p.index != kTruePredicate) e.refuse("a predicate that varies is not known here");
+    if (halves && (e.operand(1).negated || e.operand(2).negated || e.operand(3).negated)) e.refuse("a sign is not known here");
     const std::string sum = e.temporary(), a = e.integer_source(e.operand(1)), b = e.integer_source(e.operand(2)), c = e.integer_source(e.operand(3));
-    e.prepare("add.s32 " + sum + ", " + a + ", " + b + ";");
+    e.prepare((halves ? "add.u16x2 " : "add.s32 ") + sum + ", " + a + ", " + b + ";");
     e.principal((p.negated ? "max" : "min") + std::string(relu ? ".relu" : "") + type + e.destination(e.operand(0)) + ", " + sum + ", " + c + ";");
 }
 
-// VIMNMX3{.U32} d, a, b, c, p: the smallest of three where p is true.
+// VIMNMX3{.type} d, a, b, c, p: the smallest of three where p is true.
 void translate_vimnmx3(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
-    const std::string type = m.take("U32") ? ".u32 " : ".s32 ";
+    const std::string type = minimum_type(m);
     m.finish();
     e.expect_operands(5);
     const Operand& p = e.operand(4);
@@ -438,7 +454,7 @@ constexpr Row kIntegerRows[] = {
     {"VIMNMX", translate_imnmx}, {"UVIMNMX", translate_imnmx}, {"POPC", translate_popc}, {"UPOPC", translate_popc},
     {"FLO", translate_flo},     {"UFLO", translate_flo},     {"BREV", translate_brev}, {"UBREV", translate_brev},
     {"SGXT", translate_sgxt},   {"USGXT", translate_sgxt},   {"BMSK", translate_bmsk}, {"UBMSK", translate_bmsk},
-    {"IABS", translate_iabs},   {"UIABS", translate_iabs},   {"IDP", translate_idp},   {"VABSDIFF", translate_vabsdiff},
+    {"IABS", translate_iabs},   {"UIABS", translate_iabs},   {"IDP", translate_idp},   {"VABSDIFF", translate_vabsdiff}, {"VABSDIFF4", translate_vabsdiff4},
     {"VIADD", translate_viadd}, {"UVIADD", translate_viadd}, {"VIADDMNMX", translate_viaddmnmx}, {"VIMNMX3", translate_vimnmx3},
 };
 

@@ -127,7 +127,6 @@ void translate_ldc(Emitter& e, const Instruction& n) {
     if (from.kind != OperandKind::constant) e.refuse("a constant is expected");
     if (width.type[0] == 'u' || width.type[0] == 's') {
         // A part of a word: where a register is in the address, of the aligned word around it.
-        const bool byte = width.type[1] == '8';
         const std::string value = e.temporary(), part = e.destination(e.operand(0));
         if (from.base == kZeroRegister && from.uniform_base == kZeroUniformRegister) {
             Operand whole = from;
@@ -135,10 +134,9 @@ void translate_ldc(Emitter& e, const Instruction& n) {
             const auto shift = static_cast<unsigned>(from.value % 4) * 8;
             e.prepare("shr.u32 " + value + ", " + e.word(whole, 0) + ", " + std::to_string(shift) + ";");
         } else {
-            e.refuse("a part of a word at a register is not known");
+            return e.principal("mov.b32 " + part + ", " + e.constant_load(from, 0, width.type) + ";");
         }
         const std::string type = width.type;
-        (void)byte;
         return e.principal("cvt." + std::string(type[0] == 'u' ? "u32." : "s32.") + type + " " + part + ", " + value + ";");
     }
     // All words are read before the first one is written: the register of the address may be among them.
@@ -182,9 +180,10 @@ void translate_atomic(Emitter& e, const Instruction& n) {
     m.take("E");
     const bool reduces = n.mnemonic == "RED" || n.mnemonic == "REDG" || n.mnemonic == "REDS";
     const bool shared = n.mnemonic == "ATOMS" || n.mnemonic == "REDS", generic = n.mnemonic == "ATOM";
-    const std::string_view operation = m.require_one_of({"ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAST", "CAS", "POPC"});
+    const std::string_view operation = m.require_one_of({"POPC", "ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH", "CAST", "CAS"});
     const bool swaps = operation == "CAST" || operation == "CAS";
     if (operation == "CAST") m.take("SPIN");
+    const bool counts = operation == "POPC" && m.take("INC");
     const std::string scope = atomic_scope(m);
     const bool bits = operation == "AND" || operation == "OR" || operation == "XOR" || operation == "EXCH" || swaps;
     const AtomicType type = take_atomic_type(m, bits);
@@ -207,9 +206,9 @@ void translate_atomic(Emitter& e, const Instruction& n) {
     for (char& c : name) c = static_cast<char>(c - 'A' + 'a');
     std::string a, b;
     if (operation == "POPC") {
-        // POPC.INC counts the lanes.
-        if (!n.has("INC")) e.refuse("this counting operation is not known");
-        name = "inc";
+        // POPC.INC counts the lanes: each adds 1.
+        if (!counts || !Emitter::is_nowhere(e.operand(o - 1))) e.refuse("this counting operation is not known");
+        return e.principal("red" + scope + space + ".add.u32 " + address + ", 1;");
     }
     const auto value = [&](const Operand& operand) {
         if (type.words == 2) return e.pair_source(operand);

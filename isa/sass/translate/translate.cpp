@@ -30,7 +30,8 @@ bool ends_path(const Instruction& n) {
 /// Where a branch may go within its function; not where a call goes.
 std::vector<std::uint64_t> targets_of(const MachineFunction& function, const Instruction& n) {
     std::vector<std::uint64_t> result;
-    if (n.mnemonic == "BRA" || n.mnemonic == "JMP") {
+    // Lanes that have not met go to a copy of the work under .DIV: here they meet first.
+    if ((n.mnemonic == "BRA" || n.mnemonic == "JMP") && !n.has("DIV")) {
         for (const Operand& operand : n.operands) {
             if (operand.kind == OperandKind::target && operand.name.empty()) result.push_back(static_cast<std::uint64_t>(operand.value));
         }
@@ -102,6 +103,7 @@ Translation translate(const Cubin& cubin, const MachineFunction& kernel, std::sp
     translate_body(emitter, body, 0);
     PendingBody pending;
     while (emitter.take_pending(pending)) translate_body(emitter, pending.context, pending.entry);
+    emitter.write_return_blocks();
     return emitter.finish();
 }
 

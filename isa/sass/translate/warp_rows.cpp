@@ -101,8 +101,8 @@ void translate_bar(Emitter& e, const Instruction& n) {
     if (kind == "RED") {
         if (predicate.empty()) e.refuse("a predicate is expected");
         const std::string rest = barrier + (threads.empty() ? "" : ", " + threads) + ", " + predicate + ";";
-        if (operation == "POPC") return e.principal("barrier.red.popc.u32 %BR, " + rest);
-        return e.principal(std::string("barrier.red.") + (operation == "AND" ? "and" : "or") + ".pred %BP, " + rest);
+        if (operation == "POPC") return e.principal("barrier.red.popc.u32 " + e.barrier_count() + ", " + rest);
+        return e.principal(std::string("barrier.red.") + (operation == "AND" ? "and" : "or") + ".pred " + e.barrier_predicate() + ", " + rest);
     }
     // A register names the barrier in its lower bits and the threads in those from 16 on.
     if (threads.empty() && !n.operands.empty() && (n.operands[0].kind == OperandKind::general || n.operands[0].kind == OperandKind::uniform) && n.operands.size() == 1) {
@@ -126,11 +126,23 @@ void translate_membar(Emitter& e, const Instruction& n) {
     e.principal(scope == "CTA" ? "membar.cta;" : scope == "SYS" ? "membar.sys;" : "membar.gl;");
 }
 
+// B2R.RESULT d {, p}: what the last BAR.RED has found.
+void translate_b2r(Emitter& e, const Instruction& n) {
+    Modifiers m(e, n);
+    m.require_one_of({"RESULT"});
+    m.finish();
+    e.expect_operands(1, 2);
+    if (n.operands.size() == 2 && !Emitter::is_nowhere(e.operand(1))) e.helper("mov.pred " + e.predicate_destination(e.operand(1)) + ", " + e.barrier_predicate() + ";");
+    if (!Emitter::is_nowhere(e.operand(0))) e.principal("mov.b32 " + e.destination(e.operand(0)) + ", " + e.barrier_count() + ";");
+}
+
+// Fences of errors and caches, and waits for barriers of the scoreboard: they change nothing that the machine models.
 void translate_order(Emitter&, const Instruction&) {}
 
 constexpr Row kWarpRows[] = {
     {"SHFL", translate_shfl},   {"VOTE", translate_vote},     {"VOTEU", translate_vote},  {"MATCH", translate_match}, {"REDUX", translate_redux},
     {"CREDUX", translate_redux}, {"BAR", translate_bar},      {"MEMBAR", translate_membar}, {"ERRBAR", translate_order}, {"CCTL", translate_order}, {"DEPBAR", translate_order},
+    {"CGAERRBAR", translate_order}, {"B2R", translate_b2r},
 };
 
 }  // namespace
