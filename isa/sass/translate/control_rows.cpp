@@ -166,6 +166,7 @@ void translate_call(Emitter& e, const Instruction& n) {
     }
     const std::string guard = whole_guard(e, n);
     if (guard == "@never") return;
+    if (is_jump(e.body().code, e.index())) return e.unguarded_principal(guard + "bra " + e.label(entry) + ";");
     const std::string body = e.call_body(*function, entry);
     e.unguarded_principal(guard + "bra " + body + ";");
 }

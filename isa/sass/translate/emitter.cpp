@@ -304,7 +304,10 @@ std::string Emitter::launch_word(std::int64_t offset) {
         const std::int64_t stack = blackwell ? 0x37C : 0x28, local = blackwell ? 0x2F8 : 0x20;
         const std::int64_t descriptor = blackwell ? 0x358 : cubin_.compute_capability >= 90 ? 0x208 : 0x118;
         // The windows of generic addresses: see isa/ptx/machine/machine.h.
-        if (offset == stack) return literal((kernel_.frame_bytes + 15) / 16 * 16);
+        if (offset == stack) {
+            words_.insert("%stack_top");
+            return "%stack_top";
+        }
         if (!blackwell && (offset == 0x18 || offset == 0x1C)) return offset == 0x18 ? "0" : "0x7d00";
         if (offset == local || offset == local + 4) return offset == local ? "0" : "0x7e00";
         if (cubin_.compute_capability >= 80 && (offset == descriptor || offset == descriptor + 4)) return "0";
@@ -543,6 +546,7 @@ std::string Emitter::call_body(const MachineFunction& function, std::uint64_t en
         for (const auto& [known, place] : returns_[caller.clone]) {
             if (known == address) refuse("two calls of a recursion have the same return address");
         }
+        recursive_ = true;
         returns_[caller.clone].emplace_back(address, label(address));
         return label_of(caller.clone);
     }
@@ -761,12 +765,20 @@ Translation Emitter::finish() {
         head.push_back(".shared .align 128 .b8 %shared[" + std::to_string(kernel_.shared_bytes + result.shared_base) + "];");
         head.emplace_back(".reg .b32 %shared_use;");
     }
-    if (kernel_.frame_bytes != 0) head.push_back(".local .align 16 .b8 %stack[" + std::to_string((kernel_.frame_bytes + 15) / 16 * 16) + "];");
+    // How deep a recursion goes nobody knows.
+    constexpr std::uint32_t kRecursionStack = 16384;
+    const std::uint32_t stack = ((recursive_ ? std::max(kernel_.frame_bytes, kRecursionStack) : kernel_.frame_bytes) + 15) / 16 * 16;
+    if (stack != 0) {
+        head.push_back(".local .align 16 .b8 %stack[" + std::to_string(stack) + "];");
+        head.emplace_back(".reg .b32 %stack_use;");
+    }
     if (!words_.empty()) head.push_back(".reg .b32 " + joined(words_) + ";");
     if (!halves_.empty()) head.push_back(".reg .b16 " + joined(halves_) + ";");
     if (!pairs_.empty()) head.push_back(".reg .b64 " + joined(pairs_) + ";");
     if (!predicates_.empty()) head.push_back(".reg .pred " + joined(predicates_) + ";");
     if (shared) head.emplace_back("mov.u32 %shared_use, %shared;");  // only memory that is named is laid out
+    if (stack != 0) head.emplace_back("mov.u32 %stack_use, %stack;");
+    if (words_.contains("%stack_top")) head.push_back("mov.u32 %stack_top, " + std::to_string(stack) + ";");
     for (const auto& [name, text] : entry_words_) {
         std::size_t start = 0;
         while (start < text.size()) {

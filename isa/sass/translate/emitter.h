@@ -51,6 +51,7 @@ class Emitter {
     const Cubin& cubin() const { return cubin_; }
     const MachineFunction& kernel() const { return kernel_; }
     const BodyContext& body() const { return body_; }
+    std::uint32_t index() const { return index_; }  ///< of the instruction in body().code
     /// Throws heddle::Error that names the instruction and its address.
     [[noreturn]] void refuse(const std::string& problem) const;
     /// Operand number `i`; refuses when there are fewer.
@@ -193,6 +194,7 @@ class Emitter {
     std::vector<Line> lines_;
     std::set<std::string> words_, halves_, pairs_, predicates_;  // registers that were named
     unsigned temporaries_ = 0, labels_ = 0, clones_ = 0;
+    bool recursive_ = false;
     std::map<std::int64_t, std::string> parameter_words_;  // by offset in bank 0
     std::map<std::string, std::string> entry_words_;       // register: the line that fills it
     std::vector<std::string> declarations_;
@@ -204,6 +206,10 @@ class Emitter {
     std::map<const MachineFunction*, std::span<const Instruction>> code_;
     std::deque<std::vector<Instruction>> decoded_;
 };
+
+/// Whether a CALL.REL within its function is a jump and nothing more: no return address has been made for it. The compiler writes
+/// such calls where a branch would change what lanes meet.
+bool is_jump(std::span<const Instruction> code, std::size_t call);
 
 /// Reads the modifiers of an instruction. Those that nobody has asked for are refused by finish().
 class Modifiers {

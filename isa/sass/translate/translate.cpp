@@ -15,8 +15,10 @@ bool always(const Instruction& instruction) {
 }
 
 /// Whether control never comes to the next instruction.
-bool ends_path(const Instruction& n) {
+bool ends_path(std::span<const Instruction> code, std::size_t index) {
+    const Instruction& n = code[index];
     if (!always(n)) return false;
+    if (n.mnemonic == "CALL") return is_jump(code, index);
     if (n.mnemonic == "EXIT" || n.mnemonic == "RET" || n.mnemonic == "BRX" || n.mnemonic == "BRXU" || n.mnemonic == "JMX" || n.mnemonic == "JMXU" || n.mnemonic == "KILL") {
         return std::none_of(n.operands.begin(), n.operands.end(), [](const Operand& o) { return o.kind == OperandKind::predicate || o.kind == OperandKind::uniform_predicate; });
     }
@@ -28,10 +30,11 @@ bool ends_path(const Instruction& n) {
 }
 
 /// Where a branch may go within its function; not where a call goes.
-std::vector<std::uint64_t> targets_of(const MachineFunction& function, const Instruction& n) {
+std::vector<std::uint64_t> targets_of(const MachineFunction& function, std::span<const Instruction> code, std::size_t index) {
+    const Instruction& n = code[index];
     std::vector<std::uint64_t> result;
     // Lanes that have not met go to a copy of the work under .DIV: here they meet first.
-    if ((n.mnemonic == "BRA" || n.mnemonic == "JMP") && !n.has("DIV")) {
+    if (((n.mnemonic == "BRA" || n.mnemonic == "JMP") && !n.has("DIV")) || is_jump(code, index)) {
         for (const Operand& operand : n.operands) {
             if (operand.kind == OperandKind::target && operand.name.empty()) result.push_back(static_cast<std::uint64_t>(operand.value));
         }
@@ -54,9 +57,9 @@ std::vector<bool> reachable(const MachineFunction& function, std::span<const Ins
                 throw Error("machine code of " + function.name + ": control goes to byte " + std::to_string(address) + ", where there is no instruction");
             if (result[index]) break;
             result[index] = true;
-            const std::vector<std::uint64_t> targets = targets_of(function, code[index]);
+            const std::vector<std::uint64_t> targets = targets_of(function, code, index);
             work.insert(work.end(), targets.begin(), targets.end());
-            if (ends_path(code[index])) break;
+            if (ends_path(code, index)) break;
         }
     }
     return result;
@@ -79,6 +82,18 @@ void translate_body(Emitter& emitter, const BodyContext& body, std::uint64_t ent
 }
 
 }  // namespace
+
+bool is_jump(std::span<const Instruction> code, std::size_t call) {
+    const Instruction& n = code[call];
+    if (n.mnemonic != "CALL" || !n.has("REL") || n.operands.empty() || n.operands.back().kind != OperandKind::target || !n.operands.back().name.empty()) return false;
+    const auto next = static_cast<std::int64_t>(n.address + kInstructionBytes);
+    for (std::size_t i = call; i-- > 0 && call - i <= 64;) {
+        for (const Operand& operand : code[i].operands) {
+            if (operand.kind == OperandKind::integer && operand.value == next) return false;
+        }
+    }
+    return true;
+}
 
 const Row* find_row(std::string_view mnemonic) {
     for (const auto rows : {integer_rows, float_rows, half_rows, conversion_rows, move_rows, memory_rows, control_rows, warp_rows, tensor_rows,
