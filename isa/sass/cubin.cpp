@@ -277,6 +277,8 @@ class CubinReader {
         const auto take = [this](std::string_view name, std::vector<std::byte>& to) {
             const Section* const section = section_named(name);
             if (section == nullptr) return;
+            constexpr std::uint64_t kBank = std::uint64_t{1} << 20;  // more than any bank of constants holds
+            if (section->bytes > kBank) fail("a bank of constants has " + std::to_string(section->bytes) + " bytes", std::string(name));
             to.resize(section->bytes);
             if (!section->content.empty()) std::memcpy(to.data(), section->content.data(), section->content.size());
         };
