@@ -1,5 +1,4 @@
-// From the bits of machine code to instructions: by the table, and by nvdisasm where a function has a form that the table lacks.
-#include <atomic>
+// From the bits of machine code to instructions: functions by nvdisasm, single words by the table (see decode_table.h).
 #include <cstdio>
 
 #include "isa/common/error.h"
@@ -36,8 +35,6 @@ void restore_nans(const std::array<std::uint64_t, 2>& code, Instruction& instruc
     }
 }
 
-std::atomic<std::uint64_t> by_disassembler{0};
-
 std::string code_text(const std::array<std::uint64_t, 2>& code) {
     char text[40];
     std::snprintf(text, sizeof text, "0x%016llx%016llx", static_cast<unsigned long long>(code[1]), static_cast<unsigned long long>(code[0]));
@@ -47,27 +44,18 @@ std::string code_text(const std::array<std::uint64_t, 2>& code) {
 }  // namespace
 
 std::vector<Instruction> decode(const Cubin& cubin, const MachineFunction& function) {
-    std::vector<Instruction> result(function.code.size());
-    std::vector<std::size_t> missing;
-    for (std::size_t i = 0; i < result.size(); ++i) {
-        result[i].address = i * 16;
-        result[i].control = control_of(function.code[i]);
-        if (!decode_by_table(function.code[i], cubin.compute_capability, i * 16, result[i])) missing.push_back(i);
-    }
-    if (missing.empty()) return result;
     const auto lines = disassemble(function.code, cubin.compute_capability);
     if (!lines)
-        throw Error("the instruction " + code_text(function.code[missing[0]]) + " of sm_" + std::to_string(cubin.compute_capability) +
-                        " at byte " + hexadecimal(missing[0] * 16) + " is in no table, and nvdisasm is not there, or refuses it",
-                    {cubin.file_name, 0, function.name}, "name nvdisasm in HEDDLE_NVDISASM");
-    for (const std::size_t i : missing) {
+        throw Error("the machine code cannot be read: nvdisasm is not there, or refuses it", {cubin.file_name, 0, function.name},
+                    "name nvdisasm in HEDDLE_NVDISASM");
+    std::vector<Instruction> result;
+    for (std::size_t i = 0; i < lines->size(); ++i) {
         Instruction one = parse_instruction((*lines)[i]);
         one.address = i * 16;
         one.control = control_of(function.code[i]);
         restore_nans(function.code[i], one);
-        result[i] = std::move(one);
+        result.push_back(std::move(one));
     }
-    by_disassembler += missing.size();
     return result;
 }
 
@@ -79,7 +67,5 @@ Instruction decode(std::array<std::uint64_t, 2> code, unsigned compute_capabilit
     result.control = control_of(code);
     return result;
 }
-
-std::uint64_t decoded_by_disassembler() { return by_disassembler; }
 
 }  // namespace heddle::sass

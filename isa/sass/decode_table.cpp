@@ -1,5 +1,6 @@
 #include "isa/sass/decode_table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <memory>
@@ -10,7 +11,7 @@
 namespace heddle::sass {
 namespace {
 
-constexpr std::string_view kDecodeRows =
+const char kDecodeRows[] =
 #include "isa/sass/encoding/decode_rows.inc"
     ;
 
@@ -49,11 +50,12 @@ std::string_view take_until(std::string_view& text, char end) {
 }
 
 std::int64_t table_number(std::string_view text) {
-    std::int64_t value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool negative = text.starts_with('-');
+    std::uint64_t value = 0;
+    const auto [end, problem] = std::from_chars(text.data() + (negative ? 1 : 0), text.data() + text.size(), value);
     if (problem != std::errc{} || end != text.data() + text.size())
         throw std::logic_error("the decoder's table has " + std::string(text) + " where a number belongs");
-    return value;
+    return static_cast<std::int64_t>(negative ? ~value + 1 : value);
 }
 
 std::array<std::uint64_t, 2> table_word(std::string_view text) {
@@ -139,7 +141,7 @@ void read_field(std::string_view text, DecodeRow& row) {
 
 std::map<unsigned, Rows> read_rows() {
     std::map<unsigned, Rows> tables;
-    std::string_view rest = kDecodeRows;
+    std::string_view rest(kDecodeRows, sizeof kDecodeRows - 1);
     while (!rest.empty()) {
         std::string_view line = take_until(rest, '\n');
         std::string_view architectures = take_until(line, '\t');

@@ -86,7 +86,9 @@ std::string text_of_number(std::uint64_t bits, Immediate format) {
     if (std::isinf(value)) return value < 0 ? "-INF" : "+INF";
     if (value == 0) return std::signbit(value) ? "-0.0" : "0";
     char text[64];
-    std::snprintf(text, sizeof text, "%.20g", value);
+    // Large numbers are written with an exponent and with 20 digits behind the point.
+    constexpr double kPlain = 1e9;
+    std::snprintf(text, sizeof text, std::fabs(value) >= kPlain ? "%.20e" : "%.20g", value);
     return text;
 }
 

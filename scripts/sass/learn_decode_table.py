@@ -354,6 +354,11 @@ def learn(examples):
         guard = (guards[opcode] - {""} or {"-"}).pop()
         for row in mine:
             row.guard = guard
+            if guard == "-":  # never seen with one: the table has it without alone
+                words = {word & GUARD for word, _ in row.examples}
+                if len(words) == 1:
+                    row.mask |= GUARD
+                    row.value |= words.pop()
         rows += mine
     return rows
 
@@ -365,19 +370,17 @@ def apply_fixed(row):
 
 def variations(row):
     """Words near one of the row's words."""
-    word = row.examples[-1][0]
-    yield word & ~GUARD
+    for word in {row.examples[0][0], row.examples[-1][0]}:
+        yield word & ~GUARD
+        for position in (16, 24, 32, 40, 64):
+            yield word ^ 0x15 << position
+        for position in (62, 63, 68, 72, 73, 74, 75, 81, 84, 87, 90):
+            yield word ^ 1 << position
     for field in row.fields.values():
         mask = ((1 << field[2]) - 1) << field[1]
-        if field[0] in "rup" or field[2] >= 16:
-            yield word | mask
-            yield word & ~mask
         if field[2] >= 16:
+            yield word | mask
             yield word ^ 1 << (field[1] + field[2] - 1)
-            yield word ^ 1 << (field[1] + field[2] - 2)
-    for position in range(58, 105):
-        if row.mask >> position & 1:
-            yield word ^ 1 << position
 
 
 def row_text(row):
