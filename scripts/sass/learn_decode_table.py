@@ -55,7 +55,7 @@ def address(body, number, slots):
     """Canonical form of what stands between brackets."""
     base, uniform, offset, suffix = 255, -1, 0, ""
     for term in re.findall(r"[+-]?[^+-]+|[+-]+[^+-]+", body):
-        sign = -1 if term[0] == "-" else 1
+        sign = -1 if "-" in term[:2] and term[0] in "+-" else 1
         name, _, rest = term.lstrip("+-").partition(".")
         found = REGISTER.match(name)
         if found and found[1] == "UR":
