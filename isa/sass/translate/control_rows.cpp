@@ -48,7 +48,7 @@ void translate_bra(Emitter& e, const Instruction& n) {
     m.take("U");
     m.take("INC");
     m.take("DEC");
-    const bool diverged = m.take("DIV");
+    const bool diverged = m.take("DIV"), any = m.take("ANY");
     m.finish();
     const Operand& target = target_operand(e, n);
     if (!target.name.empty()) e.refuse("a branch to another function is not known");
@@ -66,6 +66,13 @@ void translate_bra(Emitter& e, const Instruction& n) {
     }
     const std::string guard = whole_guard(e, n);
     if (guard == "@never") return;
+    if (any && !guard.empty()) {
+        // All lanes go there when the guard holds for one.
+        const std::string lanes = e.temporary(), taken = e.predicate_temporary();
+        e.prepare("activemask.b32 " + lanes + ";");
+        e.prepare("vote.sync.any.pred " + taken + ", " + guard.substr(1, guard.size() - 2) + ", " + lanes + ";");
+        return e.unguarded_principal("@" + taken + " bra " + e.label(static_cast<std::uint64_t>(target.value)) + ";");
+    }
     e.unguarded_principal(guard + "bra " + e.label(static_cast<std::uint64_t>(target.value)) + ";");
 }
 

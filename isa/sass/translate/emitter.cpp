@@ -299,7 +299,9 @@ std::string Emitter::launch_word(std::int64_t offset) {
         if (offset == 0x198 || offset == 0x19C) return literal(offset == 0x198 ? bank : bank >> 32);
     }
     if (cubin_.compute_capability < 100 && offset == 0x2C) value = "%dynamic_smem_size";
-    if (cubin_.compute_capability < 100 && (offset == 0x44 || offset == 0x48)) value = offset == 0x44 ? "%envreg1" : "%envreg2";
+    // Where the barrier of a cooperative launch is kept.
+    const std::int64_t workspace = cubin_.compute_capability >= 90 ? 0x44 : 0x8C;
+    if (!blackwell && (offset == workspace || offset == workspace + 4)) value = offset == workspace ? "%envreg1" : "%envreg2";
     if (value.empty()) {
         const std::int64_t stack = blackwell ? 0x37C : 0x28, local = blackwell ? 0x2F8 : 0x20;
         const std::int64_t descriptor = blackwell ? 0x358 : cubin_.compute_capability >= 90 ? 0x208 : 0x118;
@@ -425,6 +427,15 @@ std::string Emitter::symbol_address(const std::string& symbol, std::int64_t adde
 // --- addresses
 
 std::string Emitter::shared_address(const Operand& operand) {
+    std::string raw = raw_shared_address(operand);
+    if (!names_rank_ || raw[0] != '%') return raw;
+    const std::size_t plus = raw.find('+');
+    std::string own = temporary();
+    prepare("and.b32 " + own + ", " + raw.substr(0, plus) + ", 0xffffff;");
+    return plus == std::string::npos ? own : own + raw.substr(plus);
+}
+
+std::string Emitter::raw_shared_address(const Operand& operand) {
     if (operand.kind != OperandKind::address) refuse("an address is expected");
     std::string base = general(operand.base);
     unsigned scale = 1;
@@ -697,13 +708,17 @@ void Emitter::declare(const std::string& text) {
 
 void Emitter::keep_code(const MachineFunction& function, std::span<const Instruction> code) {
     code_[&function] = code;
+    for (const Instruction& one : code)
+        for (const Operand& operand : one.operands)
+            names_rank_ = names_rank_ || (operand.kind == OperandKind::special && operand.name == "SR_CgaCtaId");
 }
 
 std::span<const Instruction> Emitter::code_of(const MachineFunction& function) {
     const auto known = code_.find(&function);
     if (known != code_.end()) return known->second;
     decoded_.push_back(decode(cubin_, function));
-    return code_[&function] = decoded_.back();
+    keep_code(function, decoded_.back());
+    return code_[&function];
 }
 
 // --- the text
