@@ -66,7 +66,9 @@ std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::st
         n.machine = times.position(*origin.function, origin.instruction) + 1;
         n.carries_time = origin.principal;
     }
-    translated.machine_code = std::make_shared<const ptx::MachineCode>(times.take());
+    ptx::MachineCode machine_code = times.take();
+    machine_code.parameters = parameters_of(*function);
+    translated.machine_code = std::make_shared<const ptx::MachineCode>(std::move(machine_code));
     return module;
 }
 

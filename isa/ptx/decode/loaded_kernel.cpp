@@ -316,7 +316,8 @@ std::uint32_t LoadedKernel::parameter_bytes() const {
     return implementation_->kernel.parameter_bytes;
 }
 std::span<const Parameter> LoadedKernel::parameters() const {
-    return implementation_->kernel.parameters;
+    const MachineCode* const code = machine_code();
+    return code != nullptr ? code->parameters : implementation_->kernel.parameters;
 }
 std::string LoadedKernel::describe_source(std::size_t instruction) const {
     const Implementation& loaded = *implementation_;

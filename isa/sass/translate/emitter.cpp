@@ -327,15 +327,10 @@ std::string Emitter::parameter_word(std::int64_t offset) {
     if (offset % 4 != 0) refuse("a word of constant bank 0 must be aligned");
     std::string name = name_of_word(offset);
     if (words_.contains(name)) return name;
-    std::size_t which = 0;
-    while (which < kernel_.parameters.size() &&
-           !(kernel_.parameters[which].offset <= offset && offset < kernel_.parameters[which].offset + kernel_.parameters[which].bytes))
-        ++which;
-    if (which == kernel_.parameters.size()) refuse("no parameter lies at byte " + std::to_string(offset) + " of the parameters");
-    const KernelParameter& parameter = kernel_.parameters[which];
+    if (offset < 0 || offset >= kernel_.parameter_bytes) refuse("no parameter lies at byte " + std::to_string(offset) + " of the parameters");
     const std::int64_t start = offset / 8 * 8;
-    const auto within = [&](std::int64_t at) { return "[%p" + std::to_string(which) + "+" + std::to_string(at - parameter.offset) + "];"; };
-    if (start >= parameter.offset && start + 8 <= parameter.offset + parameter.bytes) {
+    const auto within = [&](std::int64_t at) { return "[%p0+" + std::to_string(at) + "];"; };
+    if (start + 8 <= kernel_.parameter_bytes) {
         const std::string low = name_of_word(start), high = name_of_word(start + 4), whole = "%D" + std::to_string(temporaries_++);
         words_.insert({low, high});
         pairs_.insert(whole);
@@ -751,18 +746,8 @@ Translation Emitter::finish() {
     std::vector<std::string> head;
     write_header(head);
     head.push_back(".visible .entry " + symbol_name(kernel_.name) + "(");
-    std::uint32_t position = 0;
-    for (std::size_t p = 0; p < kernel_.parameters.size(); ++p) {
-        const KernelParameter& parameter = kernel_.parameters[p];
-        unsigned alignment = 1;
-        while ((position + alignment - 1) / alignment * alignment != parameter.offset && alignment < 1024) alignment *= 2;
-        if ((position + alignment - 1) / alignment * alignment != parameter.offset)
-            throw Error("kernel " + kernel_.name + ": parameter " + std::to_string(p) + " overlaps another one", {cubin_.file_name, 0, kernel_.name});
-        if (alignment < 8 && parameter.offset % 8 == 0 && parameter.bytes % 8 == 0) alignment = 8;
-        position = parameter.offset + parameter.bytes;
-        head.push_back(".param .align " + std::to_string(alignment) + " .b8 %p" + std::to_string(p) + "[" + std::to_string(parameter.bytes) + "]" +
-                       (p + 1 == kernel_.parameters.size() ? "" : ","));
-    }
+    // One block: ptxas aligns parameters to their place in the constant bank, so that the first need not lie at its start.
+    if (kernel_.parameter_bytes != 0) head.push_back(".param .align 8 .b8 %p0[" + std::to_string(kernel_.parameter_bytes) + "]");
     head.emplace_back(")");
     const auto three = [](const std::array<std::uint32_t, 3>& sizes) {
         return std::to_string(sizes[0]) + ", " + std::to_string(std::max(sizes[1], 1u)) + ", " + std::to_string(std::max(sizes[2], 1u));
