@@ -214,6 +214,7 @@ void translate_warpsync(Emitter& e, const Instruction& n) {
     e.expect_operands(1, 2);
     if (collective) e.refuse("only copies for lanes that have not met have this");
     Operand mask = e.operand(0);
+    if (mask.kind == OperandKind::target && mask.name.empty()) mask.kind = OperandKind::integer;  // a number, as branches have
     e.principal("bar.warp.sync " + e.source(mask) + ";");
 }
 
