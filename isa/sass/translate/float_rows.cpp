@@ -80,7 +80,14 @@ void translate_fmnmx(Emitter& e, const Instruction& n) {
     m.finish();
     e.expect_operands(4);
     const std::string suffix = std::string(flush ? ".ftz" : "") + (nan ? ".NaN" : "") + (sign ? ".xorsign.abs" : "") + ".f32 ";
-    const std::string d = e.destination(e.operand(0)), a = e.float_source(e.operand(1)), b = e.float_source(e.operand(2));
+    // With .XORSIGN magnitudes are compared, and the signs count all the same.
+    const auto magnitude = [&](std::size_t i) {
+        Operand operand = e.operand(i);
+        if (sign && (!operand.absolute || operand.negated)) e.refuse("magnitudes are expected with .XORSIGN");
+        if (sign) operand.absolute = false;
+        return operand;
+    };
+    const std::string d = e.destination(e.operand(0)), a = e.float_source(magnitude(1)), b = e.float_source(magnitude(2));
     const Operand& p = e.operand(3);
     if (p.index == kTruePredicate) return e.principal((p.negated ? "max" : "min") + suffix + joint(d, a, b));
     const std::string low = e.temporary(), high = e.temporary();
