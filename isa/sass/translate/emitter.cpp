@@ -298,6 +298,13 @@ std::string Emitter::launch_word(std::int64_t offset) {
         const std::uint64_t bank = 0x7b0000000000u - kernel_.parameter_base;
         if (offset == 0x198 || offset == 0x19C) return literal(offset == 0x198 ? bank : bank >> 32);
     }
+    if (cubin_.compute_capability < 100 && (offset == 0x50 || offset == 0x54) && !cubin_.constant3.empty()) {
+        // The generic address of constant bank 3.
+        const std::string low = "%C0_50", high = "%C0_54", address = wide_temporary(), generic = wide_temporary();
+        words_.insert({low, high});
+        entry_words_[low] = "mov.u64 " + address + ", " + kConstantBank + ";\ncvta.const.u64 " + generic + ", " + address + ";\nmov.b64 {" + low + ", " + high + "}, " + generic + ";";
+        return offset == 0x50 ? low : high;
+    }
     if (cubin_.compute_capability < 100 && offset == 0x2C) value = "%dynamic_smem_size";
     // Where the barrier of a cooperative launch is kept.
     const std::int64_t workspace = cubin_.compute_capability >= 90 ? 0x44 : 0x8C;
