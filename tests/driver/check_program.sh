@@ -147,7 +147,7 @@ ranges)
     run 0 --range nothing --no-out -- ./ranges
     says err "the program marked no range .nothing. by NVTX, so nothing was timed; it marked forward, step, update"
     ;;
-blas | blas_lt | network)
+blas | blas_complex | blas_lt | network)
     [ -n "$nvcc" ] && echo '#include <cublasLt.h>' | "$nvcc" -x cu -E - >/dev/null 2>&1 || { echo "skipped: there is no cuBLAS to compile against"; exit 77; }
     build "$name" shared -arch=sm_90 -lcublas -lcublasLt
     run 0 --time none -- "./$name"
