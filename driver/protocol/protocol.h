@@ -33,6 +33,7 @@ enum class Status : std::uint32_t {
     invalid_context = 201,
     no_binary_for_gpu = 209,
     invalid_ptx = 218,
+    unsupported_ptx_version = 222,
     invalid_source = 300,
     invalid_handle = 400,
     not_found = 500,

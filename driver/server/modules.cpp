@@ -12,10 +12,20 @@
 namespace heddle::driver {
 namespace {
 
+/// Major versions of PTX that are known: 9 came with CUDA 13.
+constexpr unsigned kNewestPtx = 9;
+
 /// 90 of "sm_90a": the virtual architecture that PTX was compiled for. Libraries of templates choose among their kernels by it.
 std::uint32_t architecture_of(const std::string& target) {
     const std::size_t digits = target.find_first_of("0123456789");
     return digits == std::string::npos ? 0 : static_cast<std::uint32_t>(std::strtoul(target.c_str() + digits, nullptr, 10));
+}
+
+/// PTX that was given as such says itself what it is for.
+void check_target(const ptx::Module& module, unsigned compute_capability) {
+    if (architecture_of(module.target) > compute_capability)
+        throw Error("the PTX is for " + module.target + ", and the device's compute capability is " + std::to_string(compute_capability / 10) + "." + std::to_string(compute_capability % 10),
+                    {}, "compile with -gencode arch=compute_" + std::to_string(compute_capability) + ",code=compute_" + std::to_string(compute_capability), Error::Kind::no_image);
 }
 
 }  // namespace
@@ -34,13 +44,27 @@ VirtualGpu::Function& VirtualGpu::function_of(std::uint32_t number) {
 
 void VirtualGpu::load_module(Reader& content, Answer& answer) {
     content.get<std::uint32_t>();  // device: all have the same modules
+    std::vector<Image> images;
     try {
-        const std::vector<Image> images = read_images(content.rest());
+        images = read_images(content.rest());
+    } catch (const Error& error) {
+        answer.status = Status::invalid_image;
+        answer.message = error.what();
+        return;
+    }
+    try {
         const Image& image = choose_image(images, machine_.config.compute_capability);
         const std::uint32_t number = next_++;
         auto module = std::make_unique<Module>();
         module->name = "module " + std::to_string(number);
         module->module = ptx::parse_shared(image.text, module->name);
+        if (module->module->version_major > kNewestPtx) {
+            answer.status = Status::unsupported_ptx_version;
+            answer.message = "PTX of version " + std::to_string(module->module->version_major) + "." + std::to_string(module->module->version_minor) +
+                             " is newer than this driver; compile with a CUDA toolkit of version 13 or older";
+            return;
+        }
+        check_target(*module->module, machine_.config.compute_capability);
         module->code = identity_of(image.text);
         memory_.set_module(module->name);
         ptx::allocate_module_variables(module->module->variables, memory_);

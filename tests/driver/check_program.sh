@@ -209,6 +209,44 @@ thrust)
     run 0 --time none -- ./thrust
     says out "algorithms: right"
     ;;
+limits)
+    cc "$programs/limits.c" -o limits -ldl
+    export TMPDIR=$folder/temporary
+    mkdir "$TMPDIR"
+    # The program's own exit code, whatever it has not tidied up.
+    run 7 --no-out -- ./limits streams
+    says out "a thousand streams: right"
+    run 0 --time none -- ./limits memory
+    says out "memory: error 2 after all of what was free"
+    run 0 --time none -- ./limits newer
+    says out "newer PTX: error 222"
+    says err "is newer than this driver"
+    run 0 --time none -- ./limits truncated
+    says out "truncated fat binary: error 200"
+    says err "goes beyond its end"
+    run 0 --time none -- ./limits forked
+    says out "forked: child 0, parent 5"
+    run 134 --time none -- ./limits crash
+    says err "the program was ended by Aborted"
+    # A kernel that would take minutes is given up with its program.
+    code=0
+    timeout 20 "$heddle" run --hardware h100-sxm --time none -- ./limits killed >out 2>err || code=$?
+    [ "$code" -eq 137 ] || fail "exit code $code instead of 137"
+    [ "$(grep -c . err)" -eq 1 ] || fail "not one message"
+    # The command itself ended from outside takes its program along.
+    "$heddle" run --hardware h100-sxm --time none -- ./limits forever >out 2>err &
+    sleep 2
+    kill -TERM $!
+    wait $! || true
+    # Two at once know nothing of one another.
+    "$heddle" run --hardware h100-sxm --time none -- ./limits forked >first 2>&1 &
+    run 7 --time none -- ./limits streams
+    wait $!
+    says first "forked: child 0"
+    sleep 0.5
+    if pgrep -f "$folder/limits|^./limits" >/dev/null; then fail "a process is left behind"; fi
+    [ -z "$(ls "$TMPDIR")" ] || fail "a file is left behind"
+    ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
     run 0 --devices 2 --time none --no-out -- ./queries
