@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <set>
 
 #include "driver/cuda/state.h"
@@ -96,8 +97,28 @@ CUresult Client::connect() {
     return failure_;
 }
 
+namespace {
+
+double thread_us() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+/// What the thread has worked since the last call that it sent; 0 for its first.
+float host_us() {
+    static const bool measured = std::getenv(kHostTimeVariable) != nullptr;
+    thread_local double before = 0;
+    if (!measured) return 0;
+    const double now = thread_us(), worked = before == 0 ? 0 : now - before;
+    before = now;
+    return static_cast<float>(worked);
+}
+
+}  // namespace
+
 bool Client::send(Call call, const Writer& content) {
-    const Header header{call, static_cast<std::uint32_t>(content.bytes().size())};
+    const Header header{call, static_cast<std::uint32_t>(content.bytes().size()), host_us()};
     const auto* const first = reinterpret_cast<const char*>(&header);
     std::vector<char> whole;
     whole.reserve(sizeof header + content.bytes().size());

@@ -14,6 +14,8 @@ namespace heddle::driver {
 
 /// The variable of the environment that holds the path of the socket.
 inline constexpr const char* kSocketVariable = "HEDDLE_GPU";
+/// Where it is set, calls say for how long the program has worked since the one before.
+inline constexpr const char* kHostTimeVariable = "HEDDLE_GPU_HOST_TIME";
 /// Both sides come from one build; the server refuses others.
 inline constexpr std::uint32_t kVersion = 2;
 
@@ -96,6 +98,7 @@ inline constexpr unsigned kDeviceShift = 24;
 struct Header {
     Call call = Call::hello;
     std::uint32_t bytes = 0;  ///< of what follows
+    float host_us = 0;        ///< processor time of the thread since its call before; 0: it is not measured
 };
 
 /// Before what an answer holds: text that kernels printed, and a message for people.

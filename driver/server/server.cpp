@@ -171,7 +171,7 @@ bool Server::read_from(Client& client, bool& more) {
         if (received.size() - at - sizeof header < header.bytes) break;
         const Reader asked(received.data() + at + sizeof header, header.bytes);
         if (recording_ != nullptr) recording_->before(client.process, client.gpu, header.call, asked);
-        const std::optional<Answer> answer = client.gpu.handle(header.call, asked);
+        const std::optional<Answer> answer = client.gpu.handle(header.call, asked, header.host_us);
         if (recording_ != nullptr) recording_->after(client.process, header.call, asked, answer ? &*answer : nullptr);
         at += sizeof header + header.bytes;
         if (!answer) continue;

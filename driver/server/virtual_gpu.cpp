@@ -100,8 +100,10 @@ const VirtualGpu::Handler* VirtualGpu::handler_of(Call call) {
     return found == handlers.end() ? nullptr : &found->second;
 }
 
-std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
+std::optional<Answer> VirtualGpu::handle(Call call, Reader content, double host_us) {
     Answer answer;
+    if (host_us > 0 && timing())
+        for (DeviceTimeline& timeline : timelines_) timeline.host_works(host_us);
     const Handler* const handler = handler_of(call);
     try {
         if (sticky_ != Status::success && call != Call::hello)

@@ -247,6 +247,18 @@ limits)
     if pgrep -f "$folder/limits|^./limits" >/dev/null; then fail "a process is left behind"; fi
     [ -z "$(ls "$TMPDIR")" ] || fail "a file is left behind"
     ;;
+host_work)
+    cc "$programs/host_work.c" -o host_work -ldl
+    run 0 --no-out -- ./host_work
+    says out "between two launches: nothing"
+    run 0 --no-out --host-time measured -- ./host_work
+    says out "between two launches: the host's work"
+    says err "waiting for the host: \(9.*\|100.0\) %"
+    run 2 --host-time measured --time none -- ./host_work
+    says err "leave out --time none"
+    run 2 --host-time measured --save x.hrun -- ./host_work
+    says err "a recording does not keep it"
+    ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
     run 0 --devices 2 --time none --no-out -- ./queries
