@@ -259,6 +259,15 @@ host_work)
     run 2 --host-time measured --save x.hrun -- ./host_work
     says err "a recording does not keep it"
     ;;
+late_read)
+    build late_read
+    for time in none all; do
+        run 0 --no-out --time $time -- ./late_read
+        says out "right"
+    done
+    run 0 --no-out --check -- ./late_read
+    says err "no barrier orders the two"
+    ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
     run 0 --devices 2 --time none --no-out -- ./queries
