@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -183,6 +184,14 @@ CUresult Client::tell(Call call, const Writer& content) {
 
 bool Client::remap(void* address, std::size_t bytes, std::uint64_t from) {
     return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, memory_, static_cast<off_t>(from - kMemoryBase)) == address;
+}
+
+bool Client::remap_file(void* address, std::size_t bytes, const std::string& path, std::uint64_t offset) {
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return false;
+    const void* const mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, static_cast<off_t>(offset));
+    close(file);
+    return mapped == address;
 }
 
 CUresult Client::wait_for_order(const Stream& stream) {

@@ -87,6 +87,8 @@ enum class Call : std::uint32_t {
     reachable,       ///< address, bytes, then ranges (address, bytes): these alone can be reached of what was reserved
     alias,           ///< address of the program, bytes, address: the first leads to the bytes of the second
     end_alias,       ///< address of the program
+    import_memory,   ///< reserved address, bytes, process, descriptor, offset: leads from now on to memory of another program's devices
+    end_import,      ///< address, bytes
     write_value,     ///< sends stream, address, value (64 bits), bytes: 4 or 8
     wait_value,      ///< sends stream, address: the stream goes on when the last value that was written there by one was
     without_effect,  ///< sends the name of something that was asked for, and changes no time here

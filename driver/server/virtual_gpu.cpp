@@ -92,6 +92,8 @@ const VirtualGpu::Handler* VirtualGpu::handler_of(Call call) {
         {Call::reachable, {&Gpu::reachable}},
         {Call::alias, {&Gpu::alias}},
         {Call::end_alias, {&Gpu::end_alias}},
+        {Call::import_memory, {&Gpu::import_memory}},
+        {Call::end_import, {&Gpu::end_import}},
         {Call::write_value, {&Gpu::write_value, kSends}},
         {Call::wait_value, {&Gpu::wait_value, kSends}},
         {Call::without_effect, {&Gpu::without_effect, kSends}},

@@ -109,6 +109,8 @@ class VirtualGpu {
     void reachable(Reader& content, Answer& answer);
     void alias(Reader& content, Answer& answer);
     void end_alias(Reader& content, Answer& answer);
+    void import_memory(Reader& content, Answer& answer);
+    void end_import(Reader& content, Answer& answer);
     void write_value(Reader& content, Answer& answer);
     void wait_value(Reader& content, Answer& answer);
     void without_effect(Reader& content, Answer& answer);
