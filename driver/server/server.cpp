@@ -75,7 +75,7 @@ void tidy_up(int signal_number) {
     raise(signal_number);
 }
 
-/// While it lives: when a program is ended by a signal, kernels that still run for it are given up.
+/// While it lives: when a program is ended from outside, by a signal, kernels that still run for it are given up.
 class EndWatch {
   public:
     explicit EndWatch(int program) : stop_(eventfd(0, EFD_CLOEXEC)) {
@@ -87,7 +87,10 @@ class EndWatch {
             if ((waits[0].revents & POLLIN) == 0) return;
             siginfo_t how{};
             const bool known = waitid(P_PIDFD, static_cast<id_t>(program), &how, WEXITED | WNOWAIT | WNOHANG) == 0;
-            if (known && (how.si_code == CLD_KILLED || how.si_code == CLD_DUMPED)) set_out_of_time();
+            if (!known || (how.si_code != CLD_KILLED && how.si_code != CLD_DUMPED)) return;
+            // A program that crashed has asked for what it asked for; one that somebody ended is not wanted any more.
+            for (const int ending : {SIGKILL, SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+                if (how.si_status == ending) set_out_of_time();
         });
     }
     ~EndWatch() {
