@@ -46,7 +46,9 @@ class Validation {
                 if (loop->count < 0) fail("has a negative count");
                 if (loop->bounded) extent(loop->limit);
                 trips_[loop->counter] = loop->count;
+                bounded_ += loop->bounded ? 1 : 0;
                 body(loop->body);
+                bounded_ -= loop->bounded ? 1 : 0;
                 trips_[loop->counter] = -1;
             } else {
                 instruction(std::get<Instruction>(node));
@@ -81,8 +83,8 @@ class Validation {
         if (instruction.opcode == Opcode::op_index) return;
         if (instruction.buffer >= program_.buffers.size()) fail("names buffer " + std::to_string(instruction.buffer));
         const bool indexed = instruction.opcode == Opcode::op_gather || instruction.opcode == Opcode::op_scatter;
-        if (!instruction.masks.empty() || indexed || instruction.opcode == Opcode::op_prefetch) return;
         // A loop with a limit may not reach the ends of its counter; the executor checks every access.
+        if (!instruction.masks.empty() || indexed || instruction.opcode == Opcode::op_prefetch || bounded_ != 0) return;
         const std::int64_t lanes = is.tile ? 16 : program_.lanes;
         const std::int64_t element = is.tile ? 64 : bytes_of(instruction.type);
         const std::int64_t spread = (lanes - 1) * instruction.lane_bytes;
@@ -95,6 +97,7 @@ class Validation {
     const Program& program_;
     std::string where_;
     std::array<std::int64_t, kMostLoops> trips_{};
+    int bounded_ = 0;  ///< enclosing loops that have a limit
 };
 
 }  // namespace

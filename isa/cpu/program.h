@@ -201,7 +201,7 @@ std::pair<std::int64_t, std::int64_t> static_share(std::int64_t iterations, unsi
 unsigned threads_of(const Region& region, unsigned threads);
 
 /// Throws heddle::Error when a program names a register, a buffer or a counter that there is not, or an access can leave its buffer:
-/// what is checked is that the first and the last address of every access without an index and without masks lie in the buffer.
+/// what is checked is that the first and the last address of every access without an index and without masks, and outside of loops with a limit, lie in the buffer.
 void validate(const Program& program);
 
 /// The assembly text of a program; assemble(disassemble(p)) == p. docs/cpu.md has an example.

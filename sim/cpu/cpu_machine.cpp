@@ -9,7 +9,7 @@ namespace heddle::sim {
 
 void CpuMachine::describe(models::ParameterList& list) {
     config.describe(list);
-    sim::describe(die, false, list);
+    list.add("price.hour", die.price_per_hour, models::Quantity::count, 0, 1e6, "US dollars for an hour of the machine; 0: nobody rents it out.");
 }
 
 std::optional<MachineProblem> CpuMachine::problem() const {
@@ -27,8 +27,8 @@ MemoryRoom CpuMachine::memory_room() const {
 }
 
 DieArea CpuMachine::area() const {
-    throw Error("the area of a CPU is not modelled: there are no published areas of its parts to hold a model to", {"area", 0, ""},
-                "choose time or price");
+    // Without parts: there are no published areas of a CPU's parts to hold a model to.
+    return {};
 }
 
 void CpuMachine::refuse_options(const SimulateOptions& options) const {
