@@ -60,6 +60,9 @@ CoreModel::Step CoreModel::step_of(const cpu::Instruction& one, std::size_t para
     step.issue = step.slots = pieces;
     // Masks are computed: compare, combine, move.
     step.issue += static_cast<std::uint32_t>(3 * one.masks.size());
+    // AVX2 has 16 registers: values in others lie in the L1, and come and go by instructions of their own.
+    if (config_.vector_bits == 256 && !is.tile)
+        for (const int number : {step.a, step.b, step.c, step.d}) step.issue += number >= 16 ? 1 : 0;
     switch (one.opcode) {
         case Opcode::op_load:
         case Opcode::op_gather:

@@ -82,7 +82,7 @@ Register::~Register() {
 }
 
 Builder::Builder(const trace::Trace& trace, const trace::Op& op, const CpuTarget& target)
-    : trace_(trace), op_(op), target_(target), lanes_(target.lanes), registers_(target.registers, false) {
+    : trace_(trace), op_(op), target_(target), lanes_(target.lanes), registers_(cpu::kVectorRegisters, false) {
     lowered_.program.name = trace::name_of(op.kind);
     lowered_.program.lanes = target.lanes;
 }
@@ -355,7 +355,7 @@ void Builder::tile(Opcode opcode, int d, int a, int b) {
 
 void Builder::tile_memory(Opcode opcode, int tile, const View& view, const Affine& element, std::int64_t row_elements) {
     cpu::Instruction& one = emit(opcode);
-    one.d = one.a = static_cast<std::int8_t>(tile);
+    (opcode == Opcode::op_tile_load ? one.d : one.a) = static_cast<std::int8_t>(tile);
     memory(one, view, element, row_elements, {});
     one.type = ElementType::f32;
 }

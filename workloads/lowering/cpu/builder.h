@@ -194,6 +194,7 @@ void lower_lstm_cell_grad(Builder&);
 void lower_embedding(Builder&);
 void lower_embedding_grad(Builder&);
 void lower_gather(Builder&);
+void lower_scatter(Builder&);
 void lower_copy(Builder&);
 void lower_concat(Builder&);
 void lower_fill(Builder&);

@@ -18,7 +18,6 @@ void lower_quantise(Builder&) { refuse("numbers of 8 bits: no CPU here has them"
 void lower_top_k(Builder&) { refuse("selection of the largest"); }
 void lower_expert_slots(Builder&) { refuse("slots of experts, which are given in order"); }
 void lower_cumulative_sum(Builder&) { refuse("running sums"); }
-void lower_scatter(Builder&) { refuse("scattered updates"); }
 void lower_host_copy(Builder&) { refuse("a copy between host and device"); }
 void lower_collective(Builder&) { refuse("a collective is the network's work"); }
 void lower_unknown(Builder&) { refuse("nobody knows what this op computes"); }

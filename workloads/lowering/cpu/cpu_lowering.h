@@ -14,7 +14,7 @@ namespace heddle::lowering {
 /// What a compiler must know of a CPU.
 struct CpuTarget {
     unsigned lanes = 16;       ///< 32-bit lanes of a vector register
-    unsigned registers = 32;   ///< vector registers: 16 for AVX2
+    unsigned registers = 32;   ///< vector registers, 16 for AVX2: tiles of products fit them, the rest may use more (which spill)
     bool bf16_dot = false;     ///< dot products of bf16 pairs
     bool tiles = false;        ///< AMX
     unsigned threads = 1;
