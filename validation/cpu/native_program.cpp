@@ -16,7 +16,7 @@
 namespace heddle::validation {
 namespace {
 
-using cpu::ElementType;
+using Element = cpu::ElementType;
 using cpu::Opcode;
 namespace fs = std::filesystem;
 
@@ -131,27 +131,27 @@ class TwinWriter {
         if (!mask.empty()) out_ << "  { const __mmask16 m = " << mask << ";\n";
         if (one.lane_bytes == 0) {
             if (!mask.empty()) out_ << "  if (!m) v" << int{one.d} << " = _mm512_setzero_ps(); else\n";
-            const std::string element = one.type == ElementType::bf16  ? "_mm512_set1_ps(bf16_at(" + p + "))"
-                                        : one.type == ElementType::f32 ? "_mm512_set1_ps(*(const float*)" + p + ")"
-                                        : one.type == ElementType::i8  ? "F(_mm512_set1_epi32(*(const signed char*)" + p + "))"
-                                        : one.type == ElementType::u8  ? "F(_mm512_set1_epi32(*(const unsigned char*)" + p + "))"
-                                        : one.type == ElementType::i16 ? "F(_mm512_set1_epi32(*(const short*)" + p + "))"
-                                        : one.type == ElementType::f16 ? "_mm512_set1_ps((float)*(const _Float16*)" + p + ")"
+            const std::string element = one.type == Element::bf16  ? "_mm512_set1_ps(bf16_at(" + p + "))"
+                                        : one.type == Element::f32 ? "_mm512_set1_ps(*(const float*)" + p + ")"
+                                        : one.type == Element::i8  ? "F(_mm512_set1_epi32(*(const signed char*)" + p + "))"
+                                        : one.type == Element::u8  ? "F(_mm512_set1_epi32(*(const unsigned char*)" + p + "))"
+                                        : one.type == Element::i16 ? "F(_mm512_set1_epi32(*(const short*)" + p + "))"
+                                        : one.type == Element::f16 ? "_mm512_set1_ps((float)*(const _Float16*)" + p + ")"
                                                                        : "F(_mm512_set1_epi32(i32_at(" + p + ")))";
             out_ << "  v" << int{one.d} << " = " << (mask.empty() ? element : "_mm512_maskz_mov_ps(m, " + element + ")") << ";\n";
         } else if (one.lane_bytes == bytes) {
             switch (one.type) {
-                case ElementType::f32: out_ << "  v" << int{one.d} << " = _mm512_" << z << "loadu_ps(" << m << p << ");\n"; break;
-                case ElementType::i32:
-                case ElementType::raw32: out_ << "  v" << int{one.d} << " = F(_mm512_" << z << "loadu_epi32(" << m << p << "));\n"; break;
-                case ElementType::bf16:
+                case Element::f32: out_ << "  v" << int{one.d} << " = _mm512_" << z << "loadu_ps(" << m << p << ");\n"; break;
+                case Element::i32:
+                case Element::raw32: out_ << "  v" << int{one.d} << " = F(_mm512_" << z << "loadu_epi32(" << m << p << "));\n"; break;
+                case Element::bf16:
                     out_ << "  v" << int{one.d} << " = F(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_" << z << "loadu_epi16(" << m << p << ")), 16));\n";
                     break;
-                case ElementType::f16: out_ << "  v" << int{one.d} << " = _mm512_cvtph_ps(_mm256_" << z << "loadu_epi16(" << m << p << "));\n"; break;
-                case ElementType::i16: out_ << "  v" << int{one.d} << " = F(_mm512_cvtepi16_epi32(_mm256_" << z << "loadu_epi16(" << m << p << ")));\n"; break;
-                case ElementType::i8: out_ << "  v" << int{one.d} << " = F(_mm512_cvtepi8_epi32(_mm_" << z << "loadu_epi8(" << m << p << ")));\n"; break;
-                case ElementType::u8: out_ << "  v" << int{one.d} << " = F(_mm512_cvtepu8_epi32(_mm_" << z << "loadu_epi8(" << m << p << ")));\n"; break;
-                case ElementType::i64:
+                case Element::f16: out_ << "  v" << int{one.d} << " = _mm512_cvtph_ps(_mm256_" << z << "loadu_epi16(" << m << p << "));\n"; break;
+                case Element::i16: out_ << "  v" << int{one.d} << " = F(_mm512_cvtepi16_epi32(_mm256_" << z << "loadu_epi16(" << m << p << ")));\n"; break;
+                case Element::i8: out_ << "  v" << int{one.d} << " = F(_mm512_cvtepi8_epi32(_mm_" << z << "loadu_epi8(" << m << p << ")));\n"; break;
+                case Element::u8: out_ << "  v" << int{one.d} << " = F(_mm512_cvtepu8_epi32(_mm_" << z << "loadu_epi8(" << m << p << ")));\n"; break;
+                case Element::i64:
                     out_ << "  { float t[16] = {}; for (int l = 0; l < 16; ++l) " << (mask.empty() ? "" : "if (m >> l & 1) ") << "memcpy(t + l, " << p
                          << " + l * 8L, 4); v" << int{one.d} << " = _mm512_loadu_ps(t); }\n";
                     break;
@@ -163,7 +163,7 @@ class TwinWriter {
                 out_ << "  v" << int{one.d} << " = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, lanes_of(" << one.lane_bytes << "L), " << p << ", 1);\n";
             }
         } else {
-            if (one.type != ElementType::bf16) throw Error("no twin loads " + cpu::name_of(one.type) + " with a stride");
+            if (one.type != Element::bf16) throw Error("no twin loads " + cpu::name_of(one.type) + " with a stride");
             out_ << "  { float t[16] = {}; for (int l = 0; l < 16; ++l) " << (mask.empty() ? "" : "if (m >> l & 1) ") << "t[l] = bf16_at(" << p << " + l * "
                  << one.lane_bytes << "L); v" << int{one.d} << " = _mm512_loadu_ps(t); }\n";
         }
@@ -178,21 +178,21 @@ class TwinWriter {
         const std::string v = "v" + std::to_string(from);
         if (one.lane_bytes == bytes || one.lane_bytes == 0) {
             switch (one.type) {
-                case ElementType::f32:
-                case ElementType::i32:
-                case ElementType::raw32:
+                case Element::f32:
+                case Element::i32:
+                case Element::raw32:
                     out_ << "  " << (one.streaming ? "_mm512_stream_ps((float*)" + p + ", " + v + ")" : "_mm512_" + z + "storeu_ps((float*)" + p + ", " + m + v + ")") << ";\n";
                     break;
-                case ElementType::bf16: out_ << "  _mm256_" << z << "storeu_epi16(" << p << ", " << m << "(__m256i)_mm512_cvtneps_pbh(" << v << "));\n"; break;
-                case ElementType::f16: out_ << "  _mm256_" << z << "storeu_epi16(" << p << ", " << m << "_mm512_cvtps_ph(" << v << ", 0));\n"; break;
-                case ElementType::u8:
-                case ElementType::i8: out_ << "  _mm_" << z << "storeu_epi8(" << p << ", " << m << "_mm512_cvtepi32_epi8(I(" << v << ")));\n"; break;
+                case Element::bf16: out_ << "  _mm256_" << z << "storeu_epi16(" << p << ", " << m << "(__m256i)_mm512_cvtneps_pbh(" << v << "));\n"; break;
+                case Element::f16: out_ << "  _mm256_" << z << "storeu_epi16(" << p << ", " << m << "_mm512_cvtps_ph(" << v << ", 0));\n"; break;
+                case Element::u8:
+                case Element::i8: out_ << "  _mm_" << z << "storeu_epi8(" << p << ", " << m << "_mm512_cvtepi32_epi8(I(" << v << ")));\n"; break;
                 default: throw Error("no twin stores " + cpu::name_of(one.type));
             }
         } else if (bytes == 4) {
             out_ << "  _mm512_" << z << "i32scatter_ps(" << p << ", " << m << "lanes_of(" << one.lane_bytes << "L), " << v << ", 1);\n";
         } else {
-            if (one.type != ElementType::bf16) throw Error("no twin stores " + cpu::name_of(one.type) + " with a stride");
+            if (one.type != Element::bf16) throw Error("no twin stores " + cpu::name_of(one.type) + " with a stride");
             out_ << "  { unsigned short t[16]; const __m256i h = (__m256i)_mm512_cvtneps_pbh(" << v << "); memcpy(t, &h, 32); for (int l = 0; l < 16; ++l) "
                  << (mask.empty() ? "" : "if (m >> l & 1) ") << "memcpy(" << p << " + l * " << one.lane_bytes << "L, t + l, 2); }\n";
         }
@@ -298,13 +298,13 @@ std::string twin_text(std::span<const cpu::Program> programs) {
     return text;
 }
 
-NativePrograms::NativePrograms(std::span<const cpu::Program> programs) {
+NativePrograms::NativePrograms(std::span<const cpu::Program> programs, int optimisation) {
     const std::string text = twin_text(programs);
     std::string folder = (fs::temp_directory_path() / "heddle-twins-XXXXXX").string();
     if (mkdtemp(folder.data()) == nullptr) throw Error("cannot make a folder for twins", {folder, 0, ""});
     const fs::path base(folder);
     std::ofstream(base / "twins.cpp") << text;
-    const std::string command = "c++ -std=c++17 -O2 -march=native -ffp-contract=off -w -fPIC -shared -o '" + (base / "twins.so").string() + "' '" +
+    const std::string command = "c++ -std=c++17 -O" + std::to_string(optimisation) + " -march=native -ffp-contract=off -w -fPIC -shared -o '" + (base / "twins.so").string() + "' '" +
                                 (base / "twins.cpp").string() + "' 2> '" + (base / "messages").string() + "'";
     const int failed = std::system(command.c_str());  // NOLINT(concurrency-mt-unsafe)
     std::string message;

@@ -25,8 +25,8 @@ std::string twin_text(std::span<const cpu::Program> programs);
 /// Twins of several programs, compiled together and loaded into this process.
 class NativePrograms {
   public:
-    /// Calls the system's compiler (c++). Throws heddle::Error with its first message when it fails.
-    explicit NativePrograms(std::span<const cpu::Program> programs);
+    /// Calls the system's compiler (c++) with this level of optimisation. Throws heddle::Error with its first message when it fails.
+    explicit NativePrograms(std::span<const cpu::Program> programs, int optimisation = 2);
     ~NativePrograms();
     NativePrograms(const NativePrograms&) = delete;
     NativePrograms& operator=(const NativePrograms&) = delete;
