@@ -54,17 +54,21 @@ bool CoreMemory::first_time(std::uint64_t line) {
     return first;
 }
 
-double CoreMemory::access(std::uint64_t line, double now, bool write, bool shared, bool resident) {
+double CoreMemory::access(std::uint64_t line, double now, bool write, bool shared, bool resident, std::uint64_t source) {
     ++counts_.accesses;
     const double here = l1_.find(line, write);
     if (here >= 0) return std::max(now, here) + config_.l1.latency;
     ++counts_.l1_misses;
     const double begin = l1_fills_.earliest(now);
     const double ready = from_l2(line, begin, shared, resident, true);
-    if (config_.prefetch_lines != 0) prefetch(line, begin, shared, resident);
+    if (config_.prefetch_lines != 0) prefetch(line, begin, shared, resident, source);
     l1_fills_.take(ready);
     const CacheTags::Victim victim = l1_.insert(line, ready - config_.l1.latency, write);
-    if (victim.any && victim.dirty && l2_.find(victim.line, true) < 0) put_in_l2(victim.line, ready, true, false, true, begin);
+    if (victim.any && victim.dirty) {
+        // What was stored goes back over the same way.
+        l2_next_ = std::max(l2_next_, begin) + 64 / config_.l2.bandwidth;
+        if (l2_.find(victim.line, true) < 0) put_in_l2(victim.line, ready, true, false, true, begin);
+    }
     return ready;
 }
 
@@ -148,8 +152,8 @@ double CoreMemory::stream_out(double now) {
     return done;
 }
 
-void CoreMemory::prefetch(std::uint64_t line, double now, bool shared, bool resident) {
-    const std::uint64_t page = line >> 6;
+void CoreMemory::prefetch(std::uint64_t line, double now, bool shared, bool resident, std::uint64_t source) {
+    const std::uint64_t page = (line >> 6) + (source << 44);
     Stream* found = nullptr;
     for (Stream& stream : streams_)
         if (stream.page == page) found = &stream;

@@ -30,8 +30,9 @@ class CoreMemory {
     void begin_region(unsigned threads, double hertz);
 
     /// An access to the line at `line` * 64 in cycle `now`; `shared`: all threads touch the same lines at about the same time.
-    /// `resident`: where the line has never been here, the L3 holds it. Returns when its data can be used.
-    double access(std::uint64_t line, double now, bool write, bool shared, bool resident);
+    /// `resident`: where the line has never been here, the L3 holds it. `source`: tells instructions apart, whose streams the prefetcher
+    /// follows. Returns when its data can be used.
+    double access(std::uint64_t line, double now, bool write, bool shared, bool resident, std::uint64_t source);
     /// A whole line that is written past the caches; returns when its buffer is free again.
     double stream_out(double now);
     /// The lines that come and go without time: what a stretch that is not simulated leaves behind.
@@ -57,7 +58,7 @@ class CoreMemory {
 
     double from_l2(std::uint64_t line, double now, bool shared, bool resident, bool timed);
     double from_below(std::uint64_t line, double now, bool shared, bool resident, bool timed);
-    void prefetch(std::uint64_t line, double now, bool shared, bool resident);
+    void prefetch(std::uint64_t line, double now, bool shared, bool resident, std::uint64_t source);
     void put_in_l2(std::uint64_t line, double ready, bool dirty, bool shared, bool timed, double now);
     bool first_time(std::uint64_t line);
 

@@ -221,7 +221,7 @@ CoreCounts CoreModel::run(const cpu::Region& region, std::int64_t first, std::in
     alloc_used_ = 0;
     retired_ = committed_ = static_cast<double>(alloc_);
     const double start = retired_;
-    run_iterations(nests_[root], first, last, true, region.counts.size());
+    run_shared(nests_[root], 0, first, last, false);
     counts_.cycles = std::max({retired_, committed_, static_cast<double>(alloc_)}) - start + folded_;
     counts_.folded = folded_;
     const CoreMemoryCounts& after = memory_.counts();
@@ -237,60 +237,91 @@ std::int64_t CoreModel::trips(const Nest& nest) const {
     return loop.bounded ? std::max<std::int64_t>(0, std::min(loop.count, loop.limit.at(counters_.data()))) : loop.count;
 }
 
-void CoreModel::set_counters(const Nest& nest, std::int64_t i, std::size_t counts) {
-    if (nest.loop != nullptr) {
-        counters_[nest.loop->counter] = i;
+void CoreModel::run_shared(const Nest& root, std::size_t level, std::int64_t first, std::int64_t last, bool touches) {
+    // [first, last) of the iterations of this loop and those within it. An iteration of an outer one that belongs to the thread as a
+    // whole repeats like any other; those at the ends may be parts.
+    std::int64_t inner = 1;
+    for (std::size_t c = level + 1; c < region_->counts.size(); ++c) inner *= region_->counts[c];
+    if (level + 1 == region_->counts.size()) {
+        const auto one = [&](std::int64_t i, bool only_touch) {
+            counters_[level] = i;
+            only_touch ? touch_body(root) : run_body(root);
+        };
+        if (touches) {
+            for (std::int64_t i = first; i < last; ++i) one(i, true);
+            return;
+        }
+        run_iterations({first, last, root.window, level == 0}, [&](std::int64_t i) { one(i, false); }, [&](std::int64_t i) { one(i, true); });
         return;
     }
-    for (std::size_t c = counts; c-- > 0;) {
-        counters_[c] = i % region_->counts[c];
-        i /= region_->counts[c];
+    const auto part = [&](std::int64_t i, bool only_touch) {
+        counters_[level] = i;
+        run_shared(root, level + 1, std::max<std::int64_t>(0, first - i * inner), std::min(inner, last - i * inner), only_touch);
+    };
+    std::int64_t from = first / inner;
+    const std::int64_t until = (last + inner - 1) / inner;
+    if (touches) {
+        for (; from < until; ++from) part(from, true);
+        return;
     }
+    if (first % inner != 0 && from < until) part(from++, false);
+    const std::int64_t whole = last / inner;
+    if (from < whole) run_iterations({from, whole, 1, level == 0}, [&](std::int64_t i) { part(i, false); }, [&](std::int64_t i) { part(i, true); });
+    for (from = std::max(from, whole); from < until; ++from) part(from, false);
 }
 
-void CoreModel::run_nest(const Nest& nest, std::int64_t count) {
-    run_iterations(nest, 0, count, false, 0);
-}
-
-void CoreModel::run_iterations(const Nest& nest, std::int64_t first, std::int64_t last, bool outermost, std::size_t counts) {
-    const std::int64_t window = nest.window;
-    const bool may_fold = folding_ && last - first >= 5 * window;
-    Mark mark{clock(), counts_, memory_.counts()};
-    double one = -1, two = -1;  // the times of the last windows
-    for (std::int64_t i = first; i < last; ++i) {
-        set_counters(nest, i, counts);
-        run_body(nest);
-        // Count and branch.
-        if (last - first > 1) {
-            if (++alloc_used_ >= config_.issue) ++alloc_, alloc_used_ = 0;
-            counts_.issue += 1;
-        }
-        if (!may_fold || (i + 1 - first) % window != 0) continue;
-        const double time = clock() - mark.time;
-        const auto alike = [](double a, double b) { return std::fabs(a - b) <= 0.01 * std::max(a, b) + 1; };
-        if (one >= 0 && two >= 0 && alike(time, one) && alike(one, two) && i + 1 < last) {
-            fold(nest, i + 1, last, (time + one) / 2 / static_cast<double>(window), std::fabs(time - one) / static_cast<double>(window), mark, outermost,
-                 counts);
-            break;
-        }
-        mark = {clock(), counts_, memory_.counts()};
-        two = one;
-        one = time;
-    }
+void CoreModel::run_nest(const Nest& nest) {
+    const std::int64_t count = trips(nest);
+    run_iterations({0, count, nest.window, false},
+                   [&](std::int64_t i) {
+                       counters_[nest.loop->counter] = i;
+                       run_body(nest);
+                   },
+                   [&](std::int64_t i) {
+                       counters_[nest.loop->counter] = i;
+                       touch_body(nest);
+                   });
     // The exit of a long loop is not predicted.
-    if (nest.loop != nullptr && last - first > config_.predicted_trips) {
+    if (count > config_.predicted_trips) {
         alloc_ += config_.branch_miss;
         alloc_used_ = 0;
     }
 }
 
-void CoreModel::fold(const Nest& nest, std::int64_t next, std::int64_t last, double each, double spread, const Mark& mark, bool outermost,
-                     std::size_t counts) {
-    const double left = static_cast<double>(last - next);
+template <class Run, class Touch>
+void CoreModel::run_iterations(const Iterations& these, const Run& run, const Touch& touch) {
+    const std::int64_t trips = these.last - these.first;
+    const bool may_fold = folding_ && trips >= 5 * these.window;
+    Mark mark{clock(), counts_, memory_.counts()};
+    double one = -1, two = -1;  // the times of the last windows
+    for (std::int64_t i = these.first; i < these.last; ++i) {
+        run(i);
+        // Count and branch.
+        if (trips > 1) {
+            if (++alloc_used_ >= config_.issue) ++alloc_, alloc_used_ = 0;
+            counts_.issue += 1;
+        }
+        if (!may_fold || (i + 1 - these.first) % these.window != 0) continue;
+        const double time = clock() - mark.time;
+        const auto alike = [](double a, double b) { return std::fabs(a - b) <= 0.01 * std::max(a, b) + 1; };
+        if (one >= 0 && two >= 0 && alike(time, one) && alike(one, two) && i + 1 < these.last) {
+            const auto window = static_cast<double>(these.window);
+            fold(these, i + 1, (time + one) / 2 / window, std::fabs(time - one) / window, mark, touch);
+            return;
+        }
+        mark = {clock(), counts_, memory_.counts()};
+        two = one;
+        one = time;
+    }
+}
+
+template <class Touch>
+void CoreModel::fold(const Iterations& these, std::int64_t next, double each, double spread, const Mark& mark, const Touch& touch) {
+    const auto left = static_cast<double>(these.last - next);
     folded_ += left * each;
     counts_.bar += left * spread;
     // What the last window did, the rest does.
-    const double windows = left / static_cast<double>(nest.window);
+    const double windows = left / static_cast<double>(these.window);
     const auto more = [&](double CoreCounts::*count) { counts_.*count += (counts_.*count - mark.counts.*count) * windows; };
     more(&CoreCounts::arithmetic);
     more(&CoreCounts::vector);
@@ -302,12 +333,9 @@ void CoreModel::fold(const Nest& nest, std::int64_t next, std::int64_t last, dou
     const CoreMemoryCounts now = memory_.counts();
     // memory_bytes: of folds within the window, and of what was simulated in it.
     counts_.memory_bytes += (counts_.memory_bytes - mark.counts.memory_bytes + now.memory_bytes - mark.memory.memory_bytes) * windows;
-    const double accesses = static_cast<double>(now.accesses - mark.memory.accesses);
-    if (outermost && accesses * windows > kMostTouches) return;
-    for (std::int64_t i = next; i < last; ++i) {
-        set_counters(nest, i, counts);
-        touch_body(nest);
-    }
+    const auto accesses = static_cast<double>(now.accesses - mark.memory.accesses);
+    if (these.outermost && accesses * windows > kMostTouches) return;
+    for (std::int64_t i = next; i < these.last; ++i) touch(i);
     // Write-backs on the way are among the bytes above.
     counts_.memory_bytes -= memory_.counts().memory_bytes - now.memory_bytes;
 }
@@ -317,8 +345,7 @@ void CoreModel::run_body(const Nest& nest) {
         if (node.step >= 0) {
             execute(steps_[node.step]);
         } else {
-            const Nest& inner = nests_[node.nest];
-            run_nest(inner, trips(inner));
+            run_nest(nests_[node.nest]);
         }
     }
 }
@@ -410,7 +437,8 @@ double CoreModel::memory_access(Step& step, double now) {
         any = true;
         step.last_line = line;
         const double at = step.instruction->streaming ? memory_.stream_out(now)
-                                                      : memory_.access(line, now, step.store, step.shared, resident_[step.buffer]);
+                                                      : memory_.access(line, now, step.store, step.shared, resident_[step.buffer],
+                                                                         static_cast<std::uint64_t>(&step - steps_.data()));
         ready = std::max(ready, at);
     });
     return any ? ready : now + config_.l1.latency;

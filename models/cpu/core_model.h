@@ -96,18 +96,24 @@ class CoreModel {
 
     int compile(const cpu::Body& body, const cpu::Loop* loop, std::size_t parallel);
     Step step_of(const cpu::Instruction& instruction, std::size_t parallel) const;
-    void run_nest(const Nest& nest, std::int64_t count);
-    void run_body(const Nest& nest);
-    void run_iterations(const Nest& nest, std::int64_t first, std::int64_t last, bool outermost, std::size_t counts);
-    void set_counters(const Nest& nest, std::int64_t i, std::size_t counts);
     /// Where a window of iterations began.
     struct Mark {
         double time = 0;
         CoreCounts counts;
         CoreMemoryCounts memory;
     };
-    void fold(const Nest& nest, std::int64_t next, std::int64_t last, double each, double spread, const Mark& mark, bool outermost,
-              std::size_t counts);
+    /// Iterations of a loop, or of one of the loops that threads share: run(i) and touch(i) do one.
+    struct Iterations {
+        std::int64_t first = 0, last = 0, window = 2;
+        bool outermost = false;  ///< nothing in the region comes after them
+    };
+    template <class Run, class Touch>
+    void run_iterations(const Iterations& these, const Run& run, const Touch& touch);
+    template <class Touch>
+    void fold(const Iterations& these, std::int64_t next, double each, double spread, const Mark& mark, const Touch& touch);
+    void run_shared(const Nest& root, std::size_t level, std::int64_t first, std::int64_t last, bool touches);
+    void run_nest(const Nest& nest);
+    void run_body(const Nest& nest);
     void touch_body(const Nest& nest);
     void touch(Step& step);
     void execute(Step& step);

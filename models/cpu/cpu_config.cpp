@@ -67,13 +67,12 @@ std::optional<std::string> CpuConfig::problem() const {
 }
 
 double CpuConfig::clock(unsigned active, bool vector512, bool matrix) const {
-    double all = clock_all;
-    if ((vector512 || matrix) && clock_vector512 != 0) all = clock_vector512;
-    if (matrix && clock_matrix != 0) all = clock_matrix;
+    double licence = 1;  // of the clock of other work
+    if ((vector512 || matrix) && clock_vector512 != 0) licence = clock_vector512 / clock_all;
+    if (matrix && clock_matrix != 0) licence = clock_matrix / clock_all;
     const double busy = std::clamp<double>(active, 1, all_cores());
-    // The licence of wide arithmetic binds when many cores compete for power.
     const double part = all_cores() == 1 ? 1 : (busy - 1) / (all_cores() - 1);
-    return clock_single + (all - clock_single) * part;
+    return (clock_single + (clock_all - clock_single) * part) * licence;
 }
 
 double CpuConfig::peak_f32() const {

@@ -65,7 +65,7 @@ struct CpuConfig {
     std::uint32_t all_cores() const { return sockets * cores; }
     std::uint32_t program_threads() const { return threads != 0 ? threads : all_cores(); }
     unsigned lanes() const { return vector_bits / 32; }
-    /// Hertz with `active` cores at work, of the kind of arithmetic that is widest.
+    /// Hertz with `active` cores at work. What the licence of wide arithmetic takes with all cores, it takes with fewer.
     double clock(unsigned active, bool vector512, bool matrix) const;
     /// Floating-point operations per second of all cores: f32 by vectors; bf16 by the fastest units that there are.
     double peak_f32() const;

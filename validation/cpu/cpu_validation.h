@@ -52,7 +52,7 @@ struct CpuMeasured {
     std::string key, value;
 };
 
-/// Measures what a machine does not say of itself: its clock, and the latencies of its L3 and memory.
+/// Measures what a machine does not say of itself: its clocks, the latencies of its L3 and memory, and the lines under way at once.
 std::vector<CpuMeasured> calibrate_cpu(const models::CpuConfig& config);
 
 std::string cpu_validation_table(const CpuValidation& validation);

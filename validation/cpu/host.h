@@ -31,9 +31,14 @@ double host_now();
 /// Keeps this thread on the processor on which it runs.
 void pin_to_processor();
 
-/// Cycles per second of a chain of dependent additions of integers.
+/// Cycles per second, from a chain of dependent multiplications of integers.
 double host_clock();
-/// Seconds of a load whose address the last one gave, in `bytes` of lines in random order, on large pages where the system has them.
+/// Cycles per second at which two multiply-adds of 512 bits are done in each cycle; 0 where there are none.
+double host_vector_clock();
+/// Bytes per second of one thread that adds up `bytes` of memory.
+double host_read_rate(std::uint64_t bytes);
+/// Seconds of a load whose address the last one gave, in `bytes` of lines in random order within stretches of 256 KiB: the walk through
+/// page tables, which is not modelled, comes once for many loads.
 class HostChase {
   public:
     explicit HostChase(std::uint64_t bytes);
