@@ -60,6 +60,7 @@ static void begin_tiles() {
     TileShape shape = {};
     shape.palette = 1;
     for (int i = 0; i < 8; ++i) shape.row_bytes[i] = 64, shape.rows[i] = 16;
+    __asm__ volatile("" : : "r"(&shape) : "memory");  // the intrinsic names only its first bytes
     _tile_loadconfig(&shape);
 }
 )";

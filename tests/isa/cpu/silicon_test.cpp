@@ -45,6 +45,7 @@ struct alignas(64) TileShape {
 
 __attribute__((target("amx-tile,amx-bf16,amx-int8"))) void silicon_tile(bool integers, const void* a, const void* b, void* c) {
     const TileShape shape;
+    __asm__ volatile("" : : "r"(&shape) : "memory");  // the intrinsic names only its first bytes
     _tile_loadconfig(&shape);
     _tile_loadd(0, c, 64);
     _tile_loadd(1, a, 64);
