@@ -16,6 +16,12 @@ void CoreMemory::clear() {
     l3_shared_.clear();
     seen_.clear();
     counts_ = {};
+    // Nothing is under way.
+    l1_fills_.resize(config_.l1.fills);
+    l2_fills_.resize(config_.l2.fills);
+    streams_.fill({});
+    stream_clock_ = 0;
+    l2_next_ = l3_next_ = memory_next_ = 0;
 }
 
 void CoreMemory::begin_program(unsigned threads) {

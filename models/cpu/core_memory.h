@@ -22,7 +22,7 @@ class CoreMemory {
   public:
     explicit CoreMemory(const CpuConfig& config);
 
-    /// Forgets all lines.
+    /// Forgets all lines and what is under way; the time begins at 0.
     void clear();
     /// Prepares for a program of which at most `threads` run. Lines stay when the last program had as many.
     void begin_program(unsigned threads);

@@ -21,6 +21,17 @@ std::uint32_t log2_of(unsigned value) {
 
 CoreModel::CoreModel(const CpuConfig& config) : config_(config), memory_(config) {}
 
+void CoreModel::reset() {
+    memory_.clear();
+    for (Calendar* const calendar : {&arithmetic_, &vector_, &load_, &store_}) calendar->reset();
+    ready_.fill(0);
+    alloc_ = 0;
+    alloc_used_ = 0;
+    retired_ = committed_ = divider_ = matrix_ = folded_ = 0;
+    random_ = 0;
+    counts_ = {};
+}
+
 void CoreModel::begin(const cpu::Program& program, const std::vector<bool>& resident, unsigned threads) {
     program_ = &program;
     resident_ = resident;

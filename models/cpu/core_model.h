@@ -33,7 +33,8 @@ class CoreModel {
 
     /// Loads a program. `resident`: by buffer, the L3 holds it at the beginning. `threads`: of its widest region.
     void begin(const cpu::Program& program, const std::vector<bool>& resident, unsigned threads);
-    void clear_caches() { memory_.clear(); }
+    /// Forgets everything: what comes next takes the time that it takes alone.
+    void reset();
     /// Whether loops are folded.
     void set_folding(bool folding) { folding_ = folding; }
     /// Runs the iterations [first, last) of a region as one of `threads`, at `hertz`. `held`: by buffer, as `resident` of begin().
@@ -70,6 +71,7 @@ class CoreModel {
     class Calendar {
       public:
         void resize(unsigned per_cycle) { per_cycle_ = per_cycle; }
+        void reset() { cells_.assign(kMask + 1, Cell{}); }
         bool is_free(std::int64_t cycle) const { return cells_[cycle & kMask].cycle != cycle || cells_[cycle & kMask].used < per_cycle_; }
         void take(std::int64_t cycle) {
             Cell& cell = cells_[cycle & kMask];
@@ -143,7 +145,7 @@ class CoreModel {
     unsigned alloc_used_ = 0;
     double retired_ = 0, committed_ = 0, divider_ = 0, matrix_ = 0;
     double folded_ = 0;
-    std::uint64_t last_store_line_ = 0, random_ = 0;
+    std::uint64_t random_ = 0;
     CoreCounts counts_;
 };
 

@@ -47,7 +47,7 @@ void Cpu::Core::begin(const cpu::Program& program, const CpuRunOptions& options,
     next_ = 0;
     unsigned threads = 1;
     for (const cpu::Region& region : program.regions) threads = std::max(threads, cpu::threads_of(region, config_.program_threads()));
-    if (!options.warm) model_.clear_caches();
+    if (!options.warm) model_.reset();
     model_.set_folding(options.folding);
     model_.begin(program, options.resident, threads);
     footprint_ = 0;

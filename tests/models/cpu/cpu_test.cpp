@@ -125,6 +125,14 @@ TEST_CASE("folded loops take the time of loops that are run") {
     }
 }
 
+TEST_CASE("a program takes the same time whatever ran before it") {
+    const cpu::Program program = program_of("buffer a 8388608\nparallel r 300 {\nloop i1 100 {\nload.f32 v0 [a 0+6400*i0+64*i1] step 4\ngather.f32 v1 v9 [a 0] step 0 scale 64\n"
+                                            "div v2 v0 v1\nstore.f32 v2 [a 1024+64*i1] step 4\n}\n}\n");
+    const double first = machine().run(program).seconds;
+    machine().run(program_of("buffer b 33554432\nparallel r 7 {\nloop i1 9999 {\nload.f32 v0 [b 0+192*i1] step 4\nsqrt v1 v0\n}\n}\n"));
+    CHECK(machine().run(program).seconds == first);
+}
+
 TEST_CASE("threads share by OpenMP's rule, and a program needs units that there are") {
     const std::string body = " {\nloop i1 1000 {\n" + repeated("fma v@ v30 v31 v@", 8) + "}\n}\n";
     CHECK(cycles_of(machine().run(program_of("parallel r 8" + body))) == Approx(2 * 4000).epsilon(0.02));
