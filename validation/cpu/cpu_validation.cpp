@@ -300,7 +300,7 @@ std::vector<Kernel> kernels_to_compare(const models::CpuConfig& config) {
     for (const char* type : {"f32", "bf16"}) {
         models.push_back(zoo::build("resnet18", Options{{"batch", "2"}, {"image", "33"}, {"classes", "11"}, {"width", "8"}, {"type", type}}));
         models.push_back(zoo::build("llama2-7b", Options{{"layers", "1"}, {"hidden", "32"}, {"heads", "4"}, {"key_heads", "4"}, {"feed_forward", "40"}, {"vocabulary", "50"}, {"sequence", "20"}, {"type", type}}));
-        models.push_back(zoo::build("bert-base", Options{{"layers", "1"}, {"hidden", "32"}, {"heads", "2"}, {"vocabulary", "50"}, {"sequence", "24"}, {"batch", "2"}, {"type", type}}));
+        models.push_back(zoo::build("bert-base", Options{{"layers", "1"}, {"hidden", "32"}, {"heads", "2"}, {"vocabulary", "50"}, {"sequence", "24"}, {"batch", "2"}, {"attention", "fused"}, {"type", type}}));
     }
     models.push_back(zoo::build("mlp", Options{{"batch", "21"}, {"widths", "35,52,10"}}));
     models.push_back(zoo::build("lstm", Options{{"hidden", "20"}, {"vocabulary", "50"}, {"batch", "3"}, {"sequence", "2"}}));

@@ -76,6 +76,8 @@ TEST_CASE("the ops of perceptrons, transformers and language models in f32") {
     const std::vector<std::pair<std::string, Options>> models{
         {"mlp", {{"batch", "21"}, {"widths", "35,52,10"}}},
         {"gpt", {{"hidden", "24"}, {"sequence", "12"}, {"vocabulary", "37"}, {"batch", "2"}}},
+        {"gpt", {{"hidden", "24"}, {"sequence", "37"}, {"vocabulary", "37"}, {"batch", "2"}, {"attention", "fused"}}},
+        {"gpt", {{"hidden", "64"}, {"sequence", "128"}, {"vocabulary", "37"}, {"batch", "1"}, {"layers", "1"}, {"attention", "fused"}}},
         {"lstm", {{"hidden", "20"}, {"vocabulary", "50"}, {"batch", "3"}, {"sequence", "4"}}},
         {"llama2-7b", {{"layers", "1"}, {"hidden", "32"}, {"heads", "4"}, {"key_heads", "4"}, {"feed_forward", "40"}, {"vocabulary", "50"}, {"sequence", "20"}, {"type", "f32"}}},
     };
@@ -97,7 +99,7 @@ TEST_CASE("the ops of images, in f32 and bf16") {
         const double tolerance = std::string(type) == "f32" ? 5e-5 : 0x1p-7;
         const trace::Trace residual = zoo::build("resnet18", {{"batch", "2"}, {"image", "33"}, {"classes", "11"}, {"width", "8"}, {"type", type}});
         const trace::Trace transformer =
-            zoo::build("vit-b16", {{"batch", "2"}, {"image", "32"}, {"layers", "1"}, {"hidden", "32"}, {"heads", "2"}, {"feed_forward", "48"}, {"classes", "10"}, {"type", type}});
+            zoo::build("vit-b16", {{"batch", "2"}, {"image", "32"}, {"layers", "1"}, {"hidden", "32"}, {"heads", "2"}, {"feed_forward", "48"}, {"classes", "10"}, {"attention", "fused"}, {"type", type}});
         for (const trace::Trace* trace : {&residual, &transformer}) {
             CHECK(check_model(*trace, kAvx512, tolerance, refused) > 20);
             CHECK(check_model(*trace, kAvx2, tolerance, refused) > 20);
