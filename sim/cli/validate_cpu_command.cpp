@@ -75,7 +75,10 @@ void add_validate_cpu_command(CLI::App& validate) {
     command->add_flag("--json", options->json, "print JSON instead of the tables");
     add_limit_options(*command);
     command->footer("Everything is measured on one thread, in turns, and the least of all rounds counts: other programs only make a machine slower.\n"
-                    "OpenBLAS is timed where it is installed, or where $HEDDLE_OPENBLAS names it.");
+                    "OpenBLAS is timed where it is installed, or where $HEDDLE_OPENBLAS names it.\n"
+                    "Examples:\n"
+                    "  heddle validate cpu --calibrate\n"
+                    "  heddle validate cpu --filter sgemm --rounds 30 --json");
     command->callback([options] { run_command(*options); });
 }
 
