@@ -43,6 +43,8 @@ void CoreMemory::begin_program(unsigned threads) {
 
 void CoreMemory::begin_region(unsigned threads, double hertz) {
     threads_ = threads;
+    const unsigned cores_of_l3 = config_.l3_cores != 0 ? config_.l3_cores : config_.cores;
+    l3_threads_ = std::max(1u, std::min(threads, cores_of_l3));
     const double far = config_.numa_nodes > 1 ? config_.remote_latency * (config_.numa_nodes - 1) / config_.numa_nodes : 0;
     l3_latency_ = config_.l3.latency * hertz;
     memory_latency_ = (config_.memory_latency + far) * hertz;
@@ -60,36 +62,36 @@ bool CoreMemory::first_time(std::uint64_t line) {
     return first;
 }
 
-double CoreMemory::access(std::uint64_t line, double now, bool write, bool shared, bool resident, std::uint64_t source) {
+double CoreMemory::access(std::uint64_t line, double now, bool write, double sharers, bool resident, std::uint64_t source) {
     ++counts_.accesses;
     const double here = l1_.find(line, write);
     if (here >= 0) return std::max(now, here) + config_.l1.latency;
     ++counts_.l1_misses;
     const double begin = l1_fills_.earliest(now);
-    const double ready = from_l2(line, begin, shared, resident, true);
-    if (config_.prefetch_lines != 0) prefetch(line, begin, shared, resident, source);
+    const double ready = from_l2(line, begin, sharers, resident, true);
+    if (config_.prefetch_lines != 0) prefetch(line, begin, sharers, resident, source);
     l1_fills_.take(ready);
     const CacheTags::Victim victim = l1_.insert(line, ready - config_.l1.latency, write);
     if (victim.any && victim.dirty) {
         // What was stored goes back over the same way.
         l2_next_ = std::max(l2_next_, begin) + 64 / config_.l2.bandwidth;
-        if (l2_.find(victim.line, true) < 0) put_in_l2(victim.line, ready, true, false, true, begin);
+        if (l2_.find(victim.line, true) < 0) put_in_l2(victim.line, ready, true, 1, true, begin);
     }
     return ready;
 }
 
-void CoreMemory::touch(std::uint64_t line, bool write, bool shared, bool resident) {
+void CoreMemory::touch(std::uint64_t line, bool write, double sharers, bool resident) {
     ++counts_.accesses;
     if (l1_.find(line, write) >= 0) return;
-    from_l2(line, 0, shared, resident, false);
+    from_l2(line, 0, sharers, resident, false);
     const CacheTags::Victim victim = l1_.insert(line, 0, write);
-    if (victim.any && victim.dirty && l2_.find(victim.line, true) < 0) put_in_l2(victim.line, 0, true, false, false, 0);
+    if (victim.any && victim.dirty && l2_.find(victim.line, true) < 0) put_in_l2(victim.line, 0, true, 1, false, 0);
 }
 
-double CoreMemory::from_l2(std::uint64_t line, double now, bool shared, bool resident, bool timed) {
+double CoreMemory::from_l2(std::uint64_t line, double now, double sharers, bool resident, bool timed) {
     const double here = l2_.find(line, false);
     if (!timed) {
-        if (here < 0) put_in_l2(line, 0, false, shared, false, (from_below(line, 0, shared, resident, false), 0));
+        if (here < 0) put_in_l2(line, 0, false, sharers, false, (from_below(line, 0, sharers, resident, false), 0));
         return 0;
     }
     double ready;
@@ -97,16 +99,16 @@ double CoreMemory::from_l2(std::uint64_t line, double now, bool shared, bool res
         ready = std::max(now + config_.l2.latency, here);
     } else {
         ++counts_.l2_misses;
-        ready = from_below(line, now + config_.l2.latency, shared, resident, true);
-        put_in_l2(line, ready, false, shared, true, now);
+        ready = from_below(line, now + config_.l2.latency, sharers, resident, true);
+        put_in_l2(line, ready, false, sharers, true, now);
     }
     const double moved = std::max(ready, l2_next_);
     l2_next_ = std::max(l2_next_, now) + 64 / config_.l2.bandwidth;
     return moved;
 }
 
-double CoreMemory::from_below(std::uint64_t line, double now, bool shared, bool resident, bool timed) {
-    CacheTags& l3 = shared && threads_ > 1 ? l3_shared_ : l3_;
+double CoreMemory::from_below(std::uint64_t line, double now, double sharers, bool resident, bool timed) {
+    CacheTags& l3 = is_shared(sharers) ? l3_shared_ : l3_;
     const bool first = first_time(line);
     const bool held = l3.find(line, false) >= 0 || (first && resident);
     if (!timed) {
@@ -119,7 +121,7 @@ double CoreMemory::from_below(std::uint64_t line, double now, bool shared, bool 
     if (!held) {
         ++counts_.l3_misses;
         // One of the threads that share a line brings it for all.
-        const double part = shared ? 1.0 / threads_ : 1.0;
+        const double part = 1 / std::max(1.0, std::min<double>(sharers, l3_threads_));
         counts_.memory_bytes += 64 * part;
         const double served = std::max(begin, memory_next_);
         memory_next_ = served + memory_interval_ * part;
@@ -130,11 +132,11 @@ double CoreMemory::from_below(std::uint64_t line, double now, bool shared, bool 
     return ready;
 }
 
-void CoreMemory::put_in_l2(std::uint64_t line, double ready, bool dirty, bool shared, bool timed, double now) {
+void CoreMemory::put_in_l2(std::uint64_t line, double ready, bool dirty, double sharers, bool timed, double now) {
     const CacheTags::Victim victim = l2_.insert(line, ready, dirty);
     if (!victim.any) return;
     // What leaves the L2 goes to the L3, and what is dirty there, later, to memory.
-    CacheTags& l3 = shared && threads_ > 1 ? l3_shared_ : l3_;
+    CacheTags& l3 = is_shared(sharers) ? l3_shared_ : l3_;
     if (!victim.dirty) {
         if (l3.find(victim.line, false) < 0) l3.insert(victim.line, 0, false);
         return;
@@ -158,7 +160,7 @@ double CoreMemory::stream_out(double now) {
     return done;
 }
 
-void CoreMemory::prefetch(std::uint64_t line, double now, bool shared, bool resident, std::uint64_t source) {
+void CoreMemory::prefetch(std::uint64_t line, double now, double sharers, bool resident, std::uint64_t source) {
     const std::uint64_t page = (line >> 6) + (source << 44);
     Stream* found = nullptr;
     for (Stream& stream : streams_)
@@ -186,7 +188,7 @@ void CoreMemory::prefetch(std::uint64_t line, double now, bool shared, bool resi
         // The prefetcher gives way when the queue is full.
         if (l2_fills_.earliest(now) > now) break;
         ++counts_.l2_misses;
-        put_in_l2(found->ahead, from_below(found->ahead, now, shared, resident, true), false, shared, true, now);
+        put_in_l2(found->ahead, from_below(found->ahead, now, sharers, resident, true), false, sharers, true, now);
     }
 }
 

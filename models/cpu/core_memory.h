@@ -29,14 +29,14 @@ class CoreMemory {
     /// Prepares for a region: `threads` run it, this core at `hertz`. Lines and time go on.
     void begin_region(unsigned threads, double hertz);
 
-    /// An access to the line at `line` * 64 in cycle `now`; `shared`: all threads touch the same lines at about the same time.
+    /// An access to the line at `line` * 64 in cycle `now`; `sharers`: threads that touch the line within the region.
     /// `resident`: where the line has never been here, the L3 holds it. `source`: tells instructions apart, whose streams the prefetcher
     /// follows. Returns when its data can be used.
-    double access(std::uint64_t line, double now, bool write, bool shared, bool resident, std::uint64_t source);
+    double access(std::uint64_t line, double now, bool write, double sharers, bool resident, std::uint64_t source);
     /// A whole line that is written past the caches; returns when its buffer is free again.
     double stream_out(double now);
     /// The lines that come and go without time: what a stretch that is not simulated leaves behind.
-    void touch(std::uint64_t line, bool write, bool shared, bool resident);
+    void touch(std::uint64_t line, bool write, double sharers, bool resident);
 
     const CoreMemoryCounts& counts() const { return counts_; }
 
@@ -56,10 +56,10 @@ class CoreMemory {
         void take(double until) { free[next] = until, next = next + 1 == free.size() ? 0 : next + 1; }
     };
 
-    double from_l2(std::uint64_t line, double now, bool shared, bool resident, bool timed);
-    double from_below(std::uint64_t line, double now, bool shared, bool resident, bool timed);
-    void prefetch(std::uint64_t line, double now, bool shared, bool resident, std::uint64_t source);
-    void put_in_l2(std::uint64_t line, double ready, bool dirty, bool shared, bool timed, double now);
+    double from_l2(std::uint64_t line, double now, double sharers, bool resident, bool timed);
+    double from_below(std::uint64_t line, double now, double sharers, bool resident, bool timed);
+    void prefetch(std::uint64_t line, double now, double sharers, bool resident, std::uint64_t source);
+    void put_in_l2(std::uint64_t line, double ready, bool dirty, double sharers, bool timed, double now);
     bool first_time(std::uint64_t line);
 
     const CpuConfig& config_;
@@ -69,7 +69,9 @@ class CoreMemory {
     std::uint64_t stream_clock_ = 0;
     double l2_next_ = 0, l3_next_ = 0, memory_next_ = 0;  ///< when each way is free
     double l3_latency_ = 0, memory_latency_ = 0, memory_interval_ = 0;  ///< cycles; of a line
-    unsigned threads_ = 1, program_threads_ = 0;
+    // Lines of several threads lie in the L3 once.
+    bool is_shared(double sharers) const { return sharers >= 2 && threads_ > 1; }
+    unsigned threads_ = 1, program_threads_ = 0, l3_threads_ = 1;
     std::vector<std::uint64_t> seen_;  ///< bit per line: has been here
     CoreMemoryCounts counts_;
 };

@@ -56,7 +56,21 @@ void CoreModel::begin(const cpu::Program& program, const std::vector<bool>& resi
     store_.resize(config_.store_ports);
 }
 
-CoreModel::Step CoreModel::step_of(const cpu::Instruction& one, std::size_t parallel) const {
+double CoreModel::sharers_of(const cpu::Instruction& one) const {
+    // A thread has a stretch of the iterations: of each shared loop it sees some values. Places that follow from loops of which all
+    // threads together see each value several times are touched by as many threads.
+    const auto stretch = static_cast<double>((region_->iterations() + threads_ - 1) / threads_);
+    double seen = 1, all = 1, inner = 1;
+    for (std::size_t c = region_->counts.size(); c-- > 0;) {
+        const auto count = static_cast<double>(region_->counts[c]);
+        const bool named = std::any_of(one.offset.terms.begin(), one.offset.terms.end(), [&](const auto& term) { return term.loop == c; });
+        if (named) seen *= std::min(count, std::ceil(stretch / inner)), all *= count;
+        inner *= count;
+    }
+    return std::clamp(threads_ * seen / all, 1.0, static_cast<double>(threads_));
+}
+
+CoreModel::Step CoreModel::step_of(const cpu::Instruction& one) const {
     const cpu::OpcodeTraits& is = cpu::traits(one.opcode);
     Step step;
     step.instruction = &one;
@@ -173,10 +187,7 @@ CoreModel::Step CoreModel::step_of(const cpu::Instruction& one, std::size_t para
     step.buffer = one.buffer;
     step.base = bases_[one.buffer];
     step.element = is.tile ? 64 : cpu::bytes_of(one.type);
-    // Lines that the iterations of all threads have in common.
-    step.shared = !program_->buffers[one.buffer].per_thread && !step.store;
-    for (const cpu::Affine::Term& term : one.offset.terms)
-        if (term.loop < parallel && region_->counts[term.loop] > 1) step.shared = false;
+    if (!program_->buffers[one.buffer].per_thread && !step.store) step.sharers = sharers_of(one);
     const bool converts = !is.tile && one.type != cpu::ElementType::f32 && one.type != cpu::ElementType::raw32 &&
                           one.type != cpu::ElementType::i32;
     if (is.tile) {
@@ -197,16 +208,16 @@ CoreModel::Step CoreModel::step_of(const cpu::Instruction& one, std::size_t para
     return step;
 }
 
-int CoreModel::compile(const cpu::Body& body, const cpu::Loop* loop, std::size_t parallel) {
+int CoreModel::compile(const cpu::Body& body, const cpu::Loop* loop) {
     Nest nest;
     nest.loop = loop;
     std::int64_t instructions = 0;
     for (const auto& node : body) {
         if (const auto* inner = std::get_if<cpu::Loop>(&node)) {
             nest.innermost = false;
-            nest.body.push_back({-1, compile(inner->body, inner, parallel)});
+            nest.body.push_back({-1, compile(inner->body, inner)});
         } else {
-            steps_.push_back(step_of(std::get<cpu::Instruction>(node), parallel));
+            steps_.push_back(step_of(std::get<cpu::Instruction>(node)));
             nest.body.push_back({static_cast<int>(steps_.size()) - 1, -1});
             instructions += std::max(1u, steps_.back().issue);
         }
@@ -218,10 +229,11 @@ int CoreModel::compile(const cpu::Body& body, const cpu::Loop* loop, std::size_t
 
 CoreCounts CoreModel::run(const cpu::Region& region, std::int64_t first, std::int64_t last, unsigned threads, double hertz) {
     region_ = &region;
+    threads_ = threads;
     steps_.clear();
     nests_.clear();
     counters_ = {};
-    const int root = compile(region.body, nullptr, region.counts.size());
+    const int root = compile(region.body, nullptr);
     memory_.begin_region(threads, hertz);
     counts_ = {};
     folded_ = 0;
@@ -437,7 +449,7 @@ void CoreModel::touch(Step& step) {
     for_lines(step, [&](std::uint64_t line) {
         if (line == step.last_line) return;
         step.last_line = line;
-        if (!step.instruction->streaming) memory_.touch(line, step.store, step.shared, resident_[step.buffer]);
+        if (!step.instruction->streaming) memory_.touch(line, step.store, step.sharers, resident_[step.buffer]);
     });
 }
 
@@ -448,7 +460,7 @@ double CoreModel::memory_access(Step& step, double now) {
         any = true;
         step.last_line = line;
         const double at = step.instruction->streaming ? memory_.stream_out(now)
-                                                      : memory_.access(line, now, step.store, step.shared, resident_[step.buffer],
+                                                      : memory_.access(line, now, step.store, step.sharers, resident_[step.buffer],
                                                                          static_cast<std::uint64_t>(&step - steps_.data()));
         ready = std::max(ready, at);
     });

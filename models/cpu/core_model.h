@@ -52,7 +52,8 @@ class CoreModel {
         std::int64_t base = 0;     ///< of the buffer, bytes
         std::int64_t element = 4;  ///< bytes
         std::uint64_t last_line = ~std::uint64_t{0};  ///< touched last
-        bool load = false, store = false, shared = false;
+        bool load = false, store = false;
+        double sharers = 1;  ///< threads that touch the same lines
         std::uint16_t buffer = 0;
         int a = -1, b = -1, c = -1, d = -1;  ///< registers, tiles behind vectors; -1: none
     };
@@ -96,8 +97,9 @@ class CoreModel {
         void push(double time) { at[next] = time, next = next + 1 == at.size() ? 0 : next + 1; }
     };
 
-    int compile(const cpu::Body& body, const cpu::Loop* loop, std::size_t parallel);
-    Step step_of(const cpu::Instruction& instruction, std::size_t parallel) const;
+    int compile(const cpu::Body& body, const cpu::Loop* loop);
+    Step step_of(const cpu::Instruction& instruction) const;
+    double sharers_of(const cpu::Instruction& instruction) const;
     /// Where a window of iterations began.
     struct Mark {
         double time = 0;
@@ -132,6 +134,7 @@ class CoreModel {
     std::vector<bool> resident_;
     std::vector<std::int64_t> bases_;
     const cpu::Region* region_ = nullptr;
+    unsigned threads_ = 1;  ///< of the region
     std::vector<Step> steps_;
     std::vector<Nest> nests_;
     std::array<std::int64_t, cpu::kMostLoops> counters_{};

@@ -133,6 +133,17 @@ TEST_CASE("a program takes the same time whatever ran before it") {
     CHECK(machine().run(program).seconds == first);
 }
 
+TEST_CASE("what several threads read comes from memory once") {
+    // Every thread reads all of `a`; of `b` each has a part.
+    const std::string begin = "buffer a 4194304\nbuffer b 4194304\nparallel r 4 65536 {\nload.f32 v0 [", end = "] step 4\nfma v1 v0 v0 v1\n}\n";
+    const auto common = machine().run(program_of(begin + "a 0+64*i1" + end));
+    const auto apart = machine().run(program_of("buffer a 64\nbuffer b 16777216\nparallel r 4 65536 {\nload.f32 v0 [b 0+4194304*i0+64*i1" + end));
+    CHECK(common.regions[0].threads == 4);
+    CHECK(common.memory_bytes == Approx(4194304).epsilon(0.05));
+    CHECK(apart.memory_bytes == Approx(16777216).epsilon(0.05));
+    CHECK(common.seconds < apart.seconds);
+}
+
 TEST_CASE("threads share by OpenMP's rule, and a program needs units that there are") {
     const std::string body = " {\nloop i1 1000 {\n" + repeated("fma v@ v30 v31 v@", 8) + "}\n}\n";
     CHECK(cycles_of(machine().run(program_of("parallel r 8" + body))) == Approx(2 * 4000).epsilon(0.02));
