@@ -40,8 +40,19 @@ struct Group {
 /// were not recorded (attribute "assumed").
 struct Coverage {
     double understood = 0, estimated = 0, unknown = 0, communication = 0;
-    double total() const { return understood + estimated + unknown; }
+    /// Operands that follow from the kernel's name, grid and block: ops that are simulated, and those that no
+    /// lowering carries out, which a simulation estimates from their bytes.
+    double inferred = 0, roofline = 0;
+    double total() const { return understood + estimated + inferred + roofline + unknown; }
 };
+
+std::string inferred_text(const Coverage& coverage) {
+    if (coverage.inferred + coverage.roofline <= 0) return {};
+    return fmt::format(
+        "{:.1f} % inferred (sizes from names and grids), {:.1f} % inferred without a lowering (by their bytes "
+        "alone), ",
+        100 * coverage.inferred / coverage.total(), 100 * coverage.roofline / coverage.total());
+}
 
 Coverage coverage_of(const trace::Trace& trace) {
     Coverage coverage;
@@ -49,6 +60,8 @@ Coverage coverage_of(const trace::Trace& trace) {
         const double time = op.measured_us.value_or(0);
         if (op.kind == trace::OpKind::collective) {
             coverage.communication += time;
+        } else if (op.get(keys::any.assumed).rfind("inferred: ", 0) == 0) {
+            (op.kind == trace::OpKind::unknown ? coverage.roofline : coverage.inferred) += time;
         } else if (op.kind == trace::OpKind::unknown) {
             coverage.unknown += time;
         } else {
@@ -170,7 +183,7 @@ std::string unknown_text(const trace::Trace& trace) {
     };
     std::map<std::string, Stranger> strangers;
     for (const trace::Op& op : trace.ops) {
-        if (op.kind != trace::OpKind::unknown) continue;
+        if (op.kind != trace::OpKind::unknown || op.has(keys::any.assumed)) continue;
         Stranger& stranger = strangers[op.kernel_name.empty() ? op.name : op.kernel_name];
         ++stranger.count;
         stranger.measured_us += op.measured_us.value_or(0);
@@ -222,9 +235,9 @@ std::string coverage_for_people(const trace::Trace& trace) {
         text = fmt::format(
             "coverage of {} of recorded time: {:.1f} % understood, {:.1f} % estimated (operands or numbers "
             "assumed), "
-            "{:.1f} % unknown\n",
+            "{}{:.1f} % unknown\n",
             sim::format_microseconds(total), 100 * coverage.understood / total,
-            100 * coverage.estimated / total, 100 * coverage.unknown / total);
+            100 * coverage.estimated / total, inferred_text(coverage), 100 * coverage.unknown / total);
     }
     if (coverage.communication > 0)
         text += "communication, apart: " + sim::format_microseconds(coverage.communication) + "\n";
@@ -280,6 +293,8 @@ std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevi
     for (const Group& group : inspection.phases) json["phases"].push_back(group_json(group));
     json["coverage"] = {{"understood_us", inspection.coverage.understood},
                         {"estimated_us", inspection.coverage.estimated},
+                        {"inferred_us", inspection.coverage.inferred},
+                        {"inferred_by_bytes_us", inspection.coverage.roofline},
                         {"unknown_us", inspection.coverage.unknown},
                         {"communication_us", inspection.coverage.communication}};
     json["layers"] = Json::array();

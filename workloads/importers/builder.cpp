@@ -6,6 +6,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "workloads/importers/inferred_ops.h"
 
 namespace heddle::importers {
 namespace {
@@ -97,6 +98,17 @@ RecordedTensor Builder::invented(ElementType type, Shape shape, std::uint64_t st
     tensor.shape = std::move(shape);
     tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
     return tensor;
+}
+
+RecordedTensor Builder::of_ring(ElementType type, Shape shape) {
+    constexpr std::size_t kTensors = 4;
+    Ring& ring = rings_[{type, shape}];
+    if (ring.storages.size() < kTensors) {
+        RecordedTensor fresh = invented(type, std::move(shape));
+        ring.storages.push_back(fresh.storage);
+        return fresh;
+    }
+    return invented(type, std::move(shape), ring.storages[ring.next++ % kTensors]);
 }
 
 void Builder::operand(Op& op, std::vector<TensorId>& list, const std::string& prefix,
@@ -246,7 +258,8 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
     const bool invented = std::any_of(op.outputs.begin(), op.outputs.end(), [this](TensorId output) {
         return trace_.tensor(output).storage >= first_invented;
     });
-    if (invented) wrote_unrecorded_.push_back(id);
+    // What was inferred writes to memory of its own.
+    if (invented && op.get(keys::any.assumed).rfind(kInferred, 0) != 0) wrote_unrecorded_.push_back(id);
     recorded_dependencies(dependencies, launch.kernel);
     std::sort(dependencies.begin(), dependencies.end());
     dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "isa/common/error.h"
+#include "workloads/importers/inferred_ops.h"
 #include "workloads/importers/operations.h"
 #include "workloads/importers/rules.h"
 
@@ -136,7 +137,8 @@ class KernelImport {
     }
 
     void add_unknown(const Open& one, const std::string& reason) {
-        builder_.add_unknown({recording_, *one.kernel, parse_kernel_name(one.kernel->full_name), {}}, reason);
+        const Launch launch{recording_, *one.kernel, parse_kernel_name(one.kernel->full_name), {}};
+        if (!infer_op(builder_, launch)) builder_.add_unknown(launch, reason);
     }
 
     const Recording& recording_;
