@@ -66,4 +66,17 @@ std::optional<double> weighted_error(const RunResult& result) {
     return deviation / measured;
 }
 
+std::optional<SimulatedShare> simulated_share(const RunResult& result) {
+    SimulatedShare share;
+    for (const OpSummary& op : result.ops) {
+        if (!op.measured_us || op.phase == "communication" || op.kind == "collective") continue;
+        share.all_us += *op.measured_us;
+        if (op.fidelity != Fidelity::cycle) continue;
+        share.measured_us += *op.measured_us;
+        share.simulated_us += op.time_us;
+    }
+    if (share.all_us <= 0) return std::nullopt;
+    return share;
+}
+
 }  // namespace heddle::sim

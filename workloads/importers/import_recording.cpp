@@ -138,7 +138,9 @@ class KernelImport {
 
     void add_unknown(const Open& one, const std::string& reason) {
         const Launch launch{recording_, *one.kernel, parse_kernel_name(one.kernel->full_name), {}};
-        if (!infer_op(builder_, launch)) builder_.add_unknown(launch, reason);
+        if (infer_op(builder_, launch)) return;
+        const std::string family = family_of(one.kernel->full_name);
+        builder_.add_unknown(launch, family.empty() ? reason : family + ": " + reason);
     }
 
     const Recording& recording_;
