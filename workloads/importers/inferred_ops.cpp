@@ -110,7 +110,8 @@ class InferredKernel {
         if (kernel_.full_name.find("Mem") == 0) return memory();
         if (kernel_.grid.empty() || kernel_.block.empty()) return false;
         return pointwise() || batch_norm() || layout_change() || warp_softmax() || row_norm() || pooling() ||
-               winograd() || reduction() || triton();
+               winograd() || reduction() || triton() || radix_sort() || scan() || reduce_by_key() ||
+               pooled_lookup();
     }
 
   private:
@@ -401,6 +402,102 @@ class InferredKernel {
                          std::vector<std::int64_t>(static_cast<std::size_t>(inputs), elements), {elements},
                          std::to_string(elements) + " elements from " + launch_text() +
                              " with 8 a thread, operands from the ops in the name, f32 assumed");
+    }
+
+    /// Elements of a kernel whose threads take `a_thread` each; 0 where that is no size.
+    std::int64_t elements_of_grid(std::int64_t a_thread) const {
+        const std::int64_t blocks = product_of(kernel_.grid), threads = product_of(kernel_.block);
+        if (blocks <= 0 || threads <= 0 || a_thread <= 0 || a_thread > 1024 ||
+            blocks > (std::int64_t{1} << 36) / (threads * a_thread))
+            return 0;
+        return blocks * threads * a_thread;
+    }
+
+    /// One pass of CUB's radix sort reads and writes keys and values once. A thread takes 21 keys of four bytes
+    /// on compute capability 8.0 and later, fewer of larger ones (Policy800, RegBoundScaling).
+    bool radix_sort() {
+        if (!has("DeviceRadixSortOnesweepKernel") || !has("Policy800")) return false;
+        // "<DeviceRadixSortPolicy<...>::Policy800, descending, key, value, ...>"
+        if (name_.arguments.size() < 4) return false;
+        const auto key = type_in(name_.arguments[2]);
+        if (!key) return false;
+        const auto value = type_in(name_.arguments[3]);
+        const auto key_bytes = static_cast<std::int64_t>(bytes_of(*key));
+        constexpr std::int64_t kKeysOfFourBytes = 21;
+        const std::int64_t a_thread = std::min(kKeysOfFourBytes, std::max<std::int64_t>(1, kKeysOfFourBytes * 4 / key_bytes)),
+                           elements = elements_of_grid(a_thread);
+        if (elements == 0) return false;
+        const std::int64_t bytes =
+            elements * (key_bytes + (value ? static_cast<std::int64_t>(bytes_of(*value)) : 0));
+        return estimated("a pass of a radix sort", ElementType::u8, {bytes}, {bytes},
+                         std::to_string(elements) + " keys from " + launch_text() + " with " +
+                             std::to_string(a_thread) + " a thread");
+    }
+
+    /// CUB's scan: "AgentScanPolicy<threads, elements a thread, type, ...>".
+    bool scan() {
+        if (!has("DeviceScanKernel")) return false;
+        const std::vector<std::string> policy = template_arguments(kernel_.full_name, "AgentScanPolicy");
+        if (policy.size() < 3) return false;
+        const std::int64_t a_thread = integer_argument(policy[1]).value_or(0), elements = elements_of_grid(a_thread);
+        if (elements == 0) return false;
+        return estimated("a scan", type_in(policy[2]).value_or(ElementType::i32), {elements}, {elements},
+                         std::to_string(elements) + " elements from " + launch_text() + " with " +
+                             std::to_string(a_thread) + " a thread, as the name says");
+    }
+
+    /// CUB's run lengths: six elements a thread; how many runs there are is not recorded, and counts little
+    /// where runs are long.
+    bool reduce_by_key() {
+        if (!has("DeviceReduceByKeyKernel")) return false;
+        constexpr std::int64_t kElementsPerThread = 6;
+        const std::int64_t elements = elements_of_grid(kElementsPerThread);
+        if (elements == 0) return false;
+        return estimated("run lengths", type_in(kernel_.full_name).value_or(ElementType::i64), {elements},
+                         {std::max<std::int64_t>(1, elements / 100)},
+                         std::to_string(elements) + " keys from " + launch_text() +
+                             " with 6 a thread; a hundred equal keys are assumed to follow each other");
+    }
+
+    /// FBGEMM's pooled lookups: a warp for each bag (batch times tables). Declared: indices are spread evenly
+    /// over tables, so that each reads a row of the mean width, and none is found in L2.
+    bool pooled_lookup() {
+        if (name_.function.rfind("split_embedding_codegen_forward", 0) != 0) return false;
+        const Call* lookup = nullptr;
+        for (const Call* call : launch_.recording.enclosing(kernel_))
+            if (lookup == nullptr && call->name.find("split_embedding_codegen_lookup") != std::string::npos)
+                lookup = call;
+        if (lookup == nullptr) return false;
+        // The longest list of integers are the indices; the offsets of dimensions, of 32 bits, count the tables.
+        std::int64_t indices = 0, tables = 0;
+        for (std::size_t i = 0; i < lookup->inputs.size(); ++i) {
+            const RecordedTensor* tensor = lookup->gpu_tensor(i);
+            if (tensor == nullptr || tensor->shape.size() != 1) continue;
+            if (tensor->type == ElementType::i64) indices = std::max(indices, tensor->elements());
+            if (tensor->type == ElementType::i32) tables = std::max(tables, tensor->elements() - 1);
+        }
+        const std::int64_t bags = product_of(kernel_.grid) * extent(kernel_.block, 1);
+        if (indices <= 0 || tables <= 0 || bags <= 0 || bags % tables != 0) return false;
+        const std::int64_t rows = bags / tables;
+        // The result is not recorded; its gradient is, [rows, columns of all tables].
+        std::int64_t columns = 0;
+        for (const Call& call : launch_.recording.calls()) {
+            if (columns != 0) break;
+            if (call.position < kernel_.position || call.name.find("SplitLookupFunction") == std::string::npos)
+                continue;
+            const RecordedTensor* gradient = call.gpu_tensor(0);
+            // Several lookups may have as many rows; columns are at least one for each table.
+            if (gradient != nullptr && gradient->shape.size() == 2 && gradient->shape[0] == rows &&
+                gradient->shape[1] % 4 == 0 && gradient->shape[1] >= 4 * tables &&
+                gradient->shape[1] <= 512 * tables)
+                columns = gradient->shape[1];
+        }
+        if (columns == 0 || indices > (std::int64_t{1} << 40) / columns) return false;
+        return estimated("a pooled lookup", ElementType::f32, {indices * columns / tables, 2 * indices},
+                         {rows * columns},
+                         std::to_string(indices) + " indices of rows of " + std::to_string(columns) + "/" +
+                             std::to_string(tables) +
+                             " columns in the mean; an even distribution over tables is declared");
     }
 
     Builder& builder_;

@@ -29,6 +29,7 @@ KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
     const double operations = trace::floating_point_operations(trace, op);
     // Not understood, but with operands that were inferred: as long as these take to move, no recorded time.
     const bool inferred = op.kind == trace::OpKind::unknown && op.has(keys::any.assumed);
+    if (inferred) kernel.name = "by its bytes: " + op.get(keys::any.reason);
     kernel.fidelity =
         op.kind == trace::OpKind::unknown && !inferred ? Fidelity::unknown : Fidelity::estimated;
     if (op.kind == trace::OpKind::host_copy) {

@@ -108,6 +108,19 @@ TEST_CASE("what has no lowering has operands, and stays apart from what is under
     CHECK(trace::bytes_moved(trace, trace.ops[0]) == 4.0 * 25600 * 7);
 }
 
+TEST_CASE("CUB's kernels: elements a thread from the policy in the name, bytes of keys and values") {
+    const Trace scan = one_kernel(
+        "void cub::DeviceScanKernel<cub::AgentScanPolicy<128, 15, int, (cub::BlockLoadAlgorithm)3>, int*>(int*)",
+        "[8237, 1, 1]", "[128, 1, 1]");
+    CHECK(trace::bytes_moved(scan, scan.ops.at(0)) == 2.0 * 4 * 8237 * 128 * 15);
+    // 15.8 million pairs of a long and an int; a pass took 240 us on a recorded A100: 1.58 TB/s.
+    const Trace sort = one_kernel(
+        "void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<long, int, int>::Policy800, false, long, "
+        "int, int, int>(int*)",
+        "[4119, 1, 1]", "[384, 1, 1]");
+    CHECK(trace::bytes_moved(sort, sort.ops.at(0)) == 2.0 * 12 * 4119 * 384 * 10);
+}
+
 TEST_CASE("where nothing determines a size nothing is made up, and the family is told") {
     for (const char* name :
          {"void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128> >(flash::Flash_fwd_params)",
