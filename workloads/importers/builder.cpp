@@ -100,15 +100,12 @@ RecordedTensor Builder::invented(ElementType type, Shape shape, std::uint64_t st
     return tensor;
 }
 
-RecordedTensor Builder::of_ring(ElementType type, Shape shape) {
-    constexpr std::size_t kTensors = 4;
-    Ring& ring = rings_[{type, shape}];
-    if (ring.storages.size() < kTensors) {
-        RecordedTensor fresh = invented(type, std::move(shape));
-        ring.storages.push_back(fresh.storage);
-        return fresh;
-    }
-    return invented(type, std::move(shape), ring.storages[ring.next++ % kTensors]);
+RecordedTensor Builder::of_ring(ElementType type, Shape shape, std::size_t age) {
+    constexpr std::size_t kPlaces = 4;
+    Ring& ring = rings_[{type, trace::element_count(shape)}];
+    while (ring.storages.size() < kPlaces) ring.storages.push_back(next_storage_++);
+    const std::size_t place = age == 0 ? ring.next++ : ring.next + kPlaces - 1 - (age - 1) % kPlaces;
+    return invented(type, std::move(shape), ring.storages[place % kPlaces]);
 }
 
 void Builder::operand(Op& op, std::vector<TensorId>& list, const std::string& prefix,

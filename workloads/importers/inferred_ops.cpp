@@ -128,7 +128,8 @@ class InferredKernel {
         Op op;
         op.kind = OpKind::unknown;
         op.set(keys::any.reason, what + " has no lowering without its operands");
-        for (const std::int64_t elements : reads) builder_.input(op, builder_.of_ring(type, {elements}));
+        for (std::size_t i = 0; i < reads.size(); ++i)
+            builder_.input(op, builder_.of_ring(type, {reads[i]}, i + 1));
         for (const std::int64_t elements : writes) builder_.output(op, builder_.of_ring(type, {elements}));
         finish(std::move(op), how);
         return true;
@@ -176,7 +177,7 @@ class InferredKernel {
         } else {
             op.kind = OpKind::copy;
         }
-        if (op.kind == OpKind::copy || to_host) builder_.input(op, builder_.of_ring(type, shape));
+        if (op.kind == OpKind::copy || to_host) builder_.input(op, builder_.of_ring(type, shape, 1));
         if (!to_host) builder_.output(op, builder_.of_ring(type, shape));
         finish(std::move(op), "recorded bytes, in memory of its own");
         return true;
@@ -238,7 +239,8 @@ class InferredKernel {
             op.kind = OpKind::elementwise;
             op.set(keys::elementwise.expression, expression_of(operands - 1));
         }
-        for (std::int64_t i = 1; i < operands; ++i) builder_.input(op, builder_.of_ring(element, shape));
+        for (std::int64_t i = 1; i < operands; ++i)
+            builder_.input(op, builder_.of_ring(element, shape, static_cast<std::size_t>(i)));
         builder_.output(op, builder_.of_ring(element, shape));
         describe_access(op, name_);
         if (name_.function != "vectorized_elementwise_kernel") op.set(keys::any.strided, 0);
@@ -267,21 +269,24 @@ class InferredKernel {
     bool layout_change() {
         if (!has("nchwToNhwcKernel") && !has("nhwcToNchwKernel")) return false;
         constexpr std::int64_t kTile = 32;
-        const std::int64_t tiles = extent(kernel_.grid, 0), channels = extent(kernel_.grid, 1) * kTile,
-                           pictures = extent(kernel_.grid, 2);
+        const std::int64_t tiles = extent(kernel_.grid, 0), pictures = extent(kernel_.grid, 2);
+        std::int64_t channels = extent(kernel_.grid, 1) * kTile;
         if (tiles > (1 << 24) || product_of(kernel_.grid) == 0) return false;
         std::int64_t positions = 0;
         // The largest square that needs as many tiles; a window of 3 by 3 where one tile is enough.
         const std::int64_t most = tiles * kTile, side = static_cast<std::int64_t>(std::sqrt(double(most)));
         positions = tiles == 1 ? 9 : side * side > most - kTile ? side * side : most;
         if (tiles == 2) positions = 49;
+        // No layer works on so many positions but the first one, whose pictures have three channels.
+        constexpr std::int64_t kOfPicture = 150 * 150;
+        if (channels == kTile && positions >= kOfPicture) channels = 3;
         const auto type = type_in(kernel_.full_name.text());
         const std::int64_t elements = positions * channels * pictures;
         Op op;
         op.kind = OpKind::copy;
         op.set(keys::any.vector_width, 1);
         const Shape shape{elements};
-        builder_.input(op, builder_.of_ring(type.value_or(ElementType::f32), shape));
+        builder_.input(op, builder_.of_ring(type.value_or(ElementType::f32), shape, 1));
         builder_.output(op, builder_.of_ring(type.value_or(ElementType::f32), shape));
         finish(std::move(op), std::to_string(pictures) + " pictures of " + std::to_string(channels) +
                                   " channels and " + std::to_string(positions) +
@@ -305,8 +310,8 @@ class InferredKernel {
         const Shape shape{rows, columns};
         Op op;
         op.kind = forward ? OpKind::softmax : OpKind::softmax_grad;
-        builder_.input(op, builder_.of_ring(type, shape));
-        if (!forward) builder_.input(op, builder_.of_ring(type, shape));
+        builder_.input(op, builder_.of_ring(type, shape, 1));
+        if (!forward) builder_.input(op, builder_.of_ring(type, shape, 2));
         builder_.output(op, builder_.of_ring(type, shape));
         finish(std::move(op), how);
         return true;
