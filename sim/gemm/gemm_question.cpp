@@ -257,7 +257,8 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
         throw Error("`" + name + "` carries no tile", {"--tile", 0, ""},
                     "write MxN, or the name of a recorded GEMM kernel");
     const kernels::GemmTile& tile = recorded->tile;
-    std::optional<kernels::GemmChoice> other;
+    std::optional<kernels::GemmChoice> other;  // the best of those that do not have all that is recorded
+    bool other_sliced = false;                 // it has the recorded slices of K
     std::vector<kernels::GemmChoice> all = candidates(question, config, surroundings);
     const bool listed = std::any_of(all.begin(), all.end(), [&](const kernels::GemmChoice& choice) {
         return choice.tile.m == tile.m && choice.tile.n == tile.n;
@@ -272,9 +273,15 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
             if (stream) return *stream;
             continue;
         }
+        // Two thread blocks on an SM may leave no room for the recorded stages, which one has.
+        const bool deep = !choice.wgmma || choice.tile.stages >= tile.stages;
+        const bool sliced = !recorded->split_k || *recorded->split_k == (choice.splits > 1);
         follow(choice, *recorded, kernel_type_of(question), config);
-        if (!recorded->split_k || *recorded->split_k == (choice.splits > 1)) return choice;
-        if (!other) other = choice;
+        if (deep && sliced) return choice;
+        if (!other || (sliced && !other_sliced)) {
+            other = choice;
+            other_sliced = sliced;
+        }
     }
     if (other) return *other;
     throw Error(fmt::format("no kernel for {} has a tile of {}x{}", name_of(question), tile.m, tile.n),
