@@ -122,8 +122,10 @@ std::vector<kernels::GemmChoice> kernels_with_tile(const GemmQuestion& question,
     const kernels::ElementType type = kernel_type_of(question);
     const kernels::GemmConditions conditions{gemm_machine(config, type),
                                              surroundings_of(question, surroundings)};
+    const kernels::GemmAlignment alignment = alignment_of(question);
     return kernels::wgmma_kernels_with_tile(shape_of(question), type, models::gpu::target_of(config),
-                                            conditions, alignment_of(question).tensor_store, tile.m, tile.n);
+                                            conditions, alignment.tensor_store, alignment.k_contiguous,
+                                            tile.m, tile.n);
 }
 
 }  // namespace

@@ -106,11 +106,12 @@ struct WgmmaProblem {
     const target::GpuTarget& target;
     const GemmConditions& conditions;
     bool allow_split_k, tensor_store;
+    bool b_along_k;  ///< k is contiguous in B, so that columns need no whole 64
 };
 
 /// Appends the kernels with a tile: one or two CTAs per SM, and every split of K.
 void add_kernels(std::vector<GemmChoice>& choices, const WgmmaProblem& problem, const WgmmaTile& plain) {
-    const auto& [shape, type, target, conditions, allow_split_k, tensor_store] = problem;
+    const auto& [shape, type, target, conditions, allow_split_k, tensor_store, b_along_k] = problem;
     const GemmWork work = wgmma_work_of(shape, type);
     const unsigned tile_k = wgmma_tile_k(type), k_tiles = divide_up(shape.k, tile_k);
     const std::uint64_t tiles =
@@ -125,6 +126,7 @@ void add_kernels(std::vector<GemmChoice>& choices, const WgmmaProblem& problem, 
         spec.type = type;
         spec.tile = tile;
         spec.tensor_store = tensor_store;
+        spec.transpose_b = b_along_k;
         tile.stages = wgmma_stages(spec, target);
         if (tile.stages < kFewestStages) continue;
         for (const unsigned splits : splits_for(k_tiles, tiles, target.sm_count)) {
@@ -154,7 +156,7 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
                                          const target::GpuTarget& target, const GemmConditions& conditions,
                                          bool allow_split_k, bool tensor_store) {
     std::vector<GemmChoice> choices;
-    const WgmmaProblem problem{shape, type, target, conditions, allow_split_k, tensor_store};
+    const WgmmaProblem problem{shape, type, target, conditions, allow_split_k, tensor_store, false};
     for (const WgmmaTile& plain : tiles_for(shape, type, tensor_store)) add_kernels(choices, problem, plain);
     return choices;
 }
@@ -162,9 +164,9 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
 std::vector<GemmChoice> wgmma_kernels_with_tile(const GemmShape& shape, ElementType type,
                                                 const target::GpuTarget& target,
                                                 const GemmConditions& conditions, bool tensor_store,
-                                                unsigned m, unsigned n) {
+                                                bool k_contiguous, unsigned m, unsigned n) {
     std::vector<GemmChoice> choices;
-    const WgmmaProblem problem{shape, type, target, conditions, true, tensor_store};
+    const WgmmaProblem problem{shape, type, target, conditions, true, tensor_store, k_contiguous};
     for (const bool swap : {true, false}) {
         WgmmaTile tile;
         tile.swap = swap;
