@@ -241,7 +241,10 @@ class InferredKernel {
         }
         for (std::int64_t i = 1; i < operands; ++i)
             builder_.input(op, builder_.of_ring(element, shape, static_cast<std::size_t>(i)));
-        builder_.output(op, builder_.of_ring(element, shape));
+        // "aten::relu_" writes where it reads.
+        const Call* call = launch_.recording.parent(kernel_);
+        const bool in_place = operands > 1 && call != nullptr && call->full_name.ends_with("_");
+        builder_.output(op, builder_.of_ring(element, shape, in_place ? 1 : 0));
         describe_access(op, name_);
         if (name_.function != "vectorized_elementwise_kernel") op.set(keys::any.strided, 0);
         finish(std::move(op), how);
