@@ -84,8 +84,8 @@ std::optional<PointwiseSize> pointwise_size(const Call& kernel, const KernelName
 std::int64_t neighbour_elements(const Launch& launch, std::int64_t unit, std::int64_t least) {
     constexpr std::ptrdiff_t kReach = 6;
     const std::vector<std::size_t>& kernels = launch.recording.kernels();
-    const auto here = std::find(kernels.begin(), kernels.end(), launch.kernel.position);
-    if (here == kernels.end() || unit <= 0) return 0;
+    const auto here = std::lower_bound(kernels.begin(), kernels.end(), launch.kernel.position);
+    if (here == kernels.end() || *here != launch.kernel.position || unit <= 0) return 0;
     for (std::ptrdiff_t distance = 1; distance <= kReach; ++distance) {
         for (const bool after : {true, false}) {
             if (after ? kernels.end() - here <= distance : here - kernels.begin() < distance) continue;
@@ -241,7 +241,10 @@ class InferredKernel {
         }
         for (std::int64_t i = 1; i < operands; ++i)
             builder_.input(op, builder_.of_ring(element, shape, static_cast<std::size_t>(i)));
-        builder_.output(op, builder_.of_ring(element, shape));
+        // "aten::relu_" writes where it reads.
+        const Call* call = launch_.recording.parent(kernel_);
+        const bool in_place = operands > 1 && call != nullptr && call->full_name.ends_with("_");
+        builder_.output(op, builder_.of_ring(element, shape, in_place ? 1 : 0));
         describe_access(op, name_);
         if (name_.function != "vectorized_elementwise_kernel") op.set(keys::any.strided, 0);
         finish(std::move(op), how);
@@ -486,10 +489,10 @@ class InferredKernel {
         const std::int64_t rows = bags / tables;
         // The result is not recorded; its gradient is, [rows, columns of all tables].
         std::int64_t columns = 0;
-        for (const Call& call : launch_.recording.calls()) {
-            if (columns != 0) break;
-            if (call.position < kernel_.position || call.name.find("SplitLookupFunction") == std::string::npos)
-                continue;
+        const std::size_t calls = launch_.recording.calls().size();
+        for (std::size_t position = kernel_.position; position < calls && columns == 0; ++position) {
+            const Call& call = launch_.recording.call(position);
+            if (call.name.find("SplitLookupFunction") == std::string::npos) continue;
             const RecordedTensor* gradient = call.gpu_tensor(0);
             // Several lookups may have as many rows; columns are at least one for each table.
             if (gradient != nullptr && gradient->shape.size() == 2 && gradient->shape[0] == rows &&
