@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <set>
 
 #include "driver/cuda/state.h"
@@ -96,8 +98,28 @@ CUresult Client::connect() {
     return failure_;
 }
 
+namespace {
+
+double thread_us() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+/// What the thread has worked since the last call that it sent; 0 for its first.
+float host_us() {
+    static const bool measured = std::getenv(kHostTimeVariable) != nullptr;
+    thread_local double before = 0;
+    if (!measured) return 0;
+    const double now = thread_us(), worked = before == 0 ? 0 : now - before;
+    before = now;
+    return static_cast<float>(worked);
+}
+
+}  // namespace
+
 bool Client::send(Call call, const Writer& content) {
-    const Header header{call, static_cast<std::uint32_t>(content.bytes().size())};
+    const Header header{call, static_cast<std::uint32_t>(content.bytes().size()), host_us()};
     const auto* const first = reinterpret_cast<const char*>(&header);
     std::vector<char> whole;
     whole.reserve(sizeof header + content.bytes().size());
@@ -162,6 +184,14 @@ CUresult Client::tell(Call call, const Writer& content) {
 
 bool Client::remap(void* address, std::size_t bytes, std::uint64_t from) {
     return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, memory_, static_cast<off_t>(from - kMemoryBase)) == address;
+}
+
+bool Client::remap_file(void* address, std::size_t bytes, const std::string& path, std::uint64_t offset) {
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return false;
+    const void* const mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, static_cast<off_t>(offset));
+    close(file);
+    return mapped == address;
 }
 
 CUresult Client::wait_for_order(const Stream& stream) {

@@ -171,6 +171,11 @@ class Client {
     /// Pages of the program lead from now on to the bytes of `from`, an address of shared memory. False: the system refuses.
     bool remap(void* address, std::size_t bytes, std::uint64_t from);
 
+    /// The same for a file that another process has open.
+    bool remap_file(void* address, std::size_t bytes, const std::string& path, std::uint64_t offset);
+    int process() const { return process_; }
+    int memory_descriptor() const { return memory_; }
+
     const std::vector<DeviceDescription>& devices() const { return devices_; }
     std::recursive_mutex mutex;
 

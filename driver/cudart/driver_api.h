@@ -176,6 +176,13 @@ CUresult cuUserObjectRelease(UserObject*, unsigned);
 CUresult cuGraphRetainUserObject(Graph*, UserObject*, unsigned, unsigned);
 CUresult cuGraphReleaseUserObject(Graph*, UserObject*, unsigned);
 CUresult cuMemAllocAsync(CUdeviceptr*, std::size_t, CUstream);
+/// CUipcMemHandle and cudaIpcMemHandle_t: bytes that the driver understands.
+struct IpcMemoryHandle {
+    std::uint64_t words[8];
+};
+CUresult cuIpcGetMemHandle(IpcMemoryHandle*, CUdeviceptr);
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr*, IpcMemoryHandle, unsigned);
+CUresult cuIpcCloseMemHandle(CUdeviceptr);
 CUresult cuProfilerStart();
 CUresult cuProfilerStop();
 CUresult cuGetErrorName(CUresult, const char**);

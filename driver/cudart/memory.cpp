@@ -174,6 +174,11 @@ HEDDLE_API cudaError_t cudaMemPoolGetAttribute(Pool* pool, int which, void* valu
 HEDDLE_API cudaError_t cudaMemPoolTrimTo(Pool*, std::size_t) { return cudaSuccess; }
 HEDDLE_API cudaError_t cudaMemPoolSetAccess(Pool*, const void*, std::size_t) { return cudaSuccess; }
 
+// Memory of other processes.
+HEDDLE_PASS(cudaIpcGetMemHandle, (IpcMemoryHandle* handle, void* address), cuIpcGetMemHandle(handle, number(address)))
+HEDDLE_PASS(cudaIpcOpenMemHandle, (void** address, IpcMemoryHandle handle, unsigned flags), cuIpcOpenMemHandle_v2(reinterpret_cast<CUdeviceptr*>(address), handle, flags))
+HEDDLE_PASS(cudaIpcCloseMemHandle, (void* address), cuIpcCloseMemHandle(number(address)))
+
 // Also for the default streams of threads.
 HEDDLE_PER_THREAD(cudaFreeAsync, _ptsz)
 HEDDLE_PER_THREAD(cudaMallocAsync, _ptsz)

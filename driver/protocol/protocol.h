@@ -14,6 +14,8 @@ namespace heddle::driver {
 
 /// The variable of the environment that holds the path of the socket.
 inline constexpr const char* kSocketVariable = "HEDDLE_GPU";
+/// Where it is set, calls say for how long the program has worked since the one before.
+inline constexpr const char* kHostTimeVariable = "HEDDLE_GPU_HOST_TIME";
 /// Both sides come from one build; the server refuses others.
 inline constexpr std::uint32_t kVersion = 2;
 
@@ -33,6 +35,7 @@ enum class Status : std::uint32_t {
     invalid_context = 201,
     no_binary_for_gpu = 209,
     invalid_ptx = 218,
+    unsupported_ptx_version = 222,
     invalid_source = 300,
     invalid_handle = 400,
     not_found = 500,
@@ -84,6 +87,8 @@ enum class Call : std::uint32_t {
     reachable,       ///< address, bytes, then ranges (address, bytes): these alone can be reached of what was reserved
     alias,           ///< address of the program, bytes, address: the first leads to the bytes of the second
     end_alias,       ///< address of the program
+    import_memory,   ///< reserved address, bytes, process, descriptor, offset: leads from now on to memory of another program's devices
+    end_import,      ///< address, bytes
     write_value,     ///< sends stream, address, value (64 bits), bytes: 4 or 8
     wait_value,      ///< sends stream, address: the stream goes on when the last value that was written there by one was
     without_effect,  ///< sends the name of something that was asked for, and changes no time here
@@ -95,6 +100,7 @@ inline constexpr unsigned kDeviceShift = 24;
 struct Header {
     Call call = Call::hello;
     std::uint32_t bytes = 0;  ///< of what follows
+    float host_us = 0;        ///< processor time of the thread since its call before; 0: it is not measured
 };
 
 /// Before what an answer holds: text that kernels printed, and a message for people.

@@ -23,6 +23,8 @@ class DeviceTimeline {
     void add_copy(std::uint32_t stream, const std::string& name, double bytes, double seconds, bool by_engine, bool host_waits);
     void record(std::uint32_t event, std::uint32_t stream);
     void wait(std::uint32_t stream, std::uint32_t event);
+    /// The host works for itself before what it asks for next.
+    void host_works(double us) { host_us_ += us; }
     /// The host waits for a stream, or for everything.
     void synchronise(std::uint32_t stream);
     void synchronise_event(std::uint32_t event);
@@ -66,6 +68,7 @@ class DeviceTimeline {
     std::vector<sim::WorkTimes> times_;        ///< of `work_`, as far as it is scheduled
     sim::StepDivision division_{};             ///< of what is settled
     sim::StepDivision pending_division_{};
+    double host_us_ = 0;                       ///< work of the host before the next piece of `work_`
     double base_us_ = 0;                       ///< where `work_` begins
     std::map<std::uint32_t, std::size_t> last_;                 ///< by stream: its last work
     std::map<std::uint32_t, std::vector<std::size_t>> waits_;   ///< by stream: what its next work waits for

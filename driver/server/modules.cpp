@@ -14,6 +14,9 @@
 namespace heddle::driver {
 namespace {
 
+/// Major versions of PTX that are known: 9 came with CUDA 13.
+constexpr unsigned kNewestPtx = 9;
+
 /// 90 of "sm_90a": the virtual architecture that PTX was compiled for. Libraries of templates choose among their kernels by it.
 std::uint32_t architecture_of(const std::string& target) {
     const std::size_t digits = target.find_first_of("0123456789");
@@ -35,6 +38,13 @@ std::vector<std::byte> initial_constants(const sass::Cubin* cubin, const std::sh
     if (module->kernels.empty()) return {};
     const ptx::LoadedKernel any(module, module->kernels.front().name, capability);
     return {any.constants().begin(), any.constants().end()};
+}
+
+/// PTX that was given as such says itself what it is for.
+void check_target(const ptx::Module& module, unsigned compute_capability) {
+    if (architecture_of(module.target) > compute_capability)
+        throw Error("the PTX is for " + module.target + ", and the device's compute capability is " + std::to_string(compute_capability / 10) + "." + std::to_string(compute_capability % 10),
+                    {}, "compile with -gencode arch=compute_" + std::to_string(compute_capability) + ",code=compute_" + std::to_string(compute_capability), Error::Kind::no_image);
 }
 
 }  // namespace
@@ -60,8 +70,15 @@ VirtualGpu::Function& VirtualGpu::function_of(std::uint32_t number) {
 
 void VirtualGpu::load_module(Reader& content, Answer& answer) {
     content.get<std::uint32_t>();  // device: all have the same modules
+    std::vector<Image> images;
     try {
-        const std::vector<Image> images = read_images(content.rest());
+        images = read_images(content.rest());
+    } catch (const Error& error) {
+        answer.status = Status::invalid_image;
+        answer.message = error.what();
+        return;
+    }
+    try {
         const std::uint32_t number = next_++;
         auto module = std::make_unique<Module>();
         module->name = "module " + std::to_string(number);
@@ -77,6 +94,13 @@ void VirtualGpu::load_module(Reader& content, Answer& answer) {
             module->module = sass::declarations_of(*module->cubin);
         } else {
             module->module = ptx::parse_shared(code, module->name);
+            if (module->module->version_major > kNewestPtx) {
+                answer.status = Status::unsupported_ptx_version;
+                answer.message = "PTX of version " + std::to_string(module->module->version_major) + "." + std::to_string(module->module->version_minor) +
+                                 " is newer than this driver; compile with a CUDA toolkit of version 13 or older";
+                return;
+            }
+            check_target(*module->module, capability);
         }
         module->code = identity_of(code);
         memory_.set_module(module->name);

@@ -92,6 +92,8 @@ const VirtualGpu::Handler* VirtualGpu::handler_of(Call call) {
         {Call::reachable, {&Gpu::reachable}},
         {Call::alias, {&Gpu::alias}},
         {Call::end_alias, {&Gpu::end_alias}},
+        {Call::import_memory, {&Gpu::import_memory}},
+        {Call::end_import, {&Gpu::end_import}},
         {Call::write_value, {&Gpu::write_value, kSends}},
         {Call::wait_value, {&Gpu::wait_value, kSends}},
         {Call::without_effect, {&Gpu::without_effect, kSends}},
@@ -100,8 +102,10 @@ const VirtualGpu::Handler* VirtualGpu::handler_of(Call call) {
     return found == handlers.end() ? nullptr : &found->second;
 }
 
-std::optional<Answer> VirtualGpu::handle(Call call, Reader content) {
+std::optional<Answer> VirtualGpu::handle(Call call, Reader content, double host_us) {
     Answer answer;
+    if (host_us > 0 && timing())
+        for (DeviceTimeline& timeline : timelines_) timeline.host_works(host_us);
     const Handler* const handler = handler_of(call);
     try {
         if (sticky_ != Status::success && call != Call::hello)

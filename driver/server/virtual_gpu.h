@@ -66,8 +66,8 @@ class VirtualGpu {
     VirtualGpu(const VirtualGpu&) = delete;
     VirtualGpu& operator=(const VirtualGpu&) = delete;
 
-    /// Carries out a message. Nothing: it wants no answer.
-    std::optional<Answer> handle(Call call, Reader content);
+    /// Carries out a message, before which the program has worked for `host_us` by itself. Nothing: it wants no answer.
+    std::optional<Answer> handle(Call call, Reader content, double host_us = 0);
     int memory_descriptor() const { return arena_.descriptor(); }
     /// So many bytes of the devices' memory; none where they do not all belong to one allocation.
     std::span<std::byte> bytes_at(std::uint64_t address, std::uint64_t count);
@@ -120,6 +120,8 @@ class VirtualGpu {
     void reachable(Reader& content, Answer& answer);
     void alias(Reader& content, Answer& answer);
     void end_alias(Reader& content, Answer& answer);
+    void import_memory(Reader& content, Answer& answer);
+    void end_import(Reader& content, Answer& answer);
     void write_value(Reader& content, Answer& answer);
     void wait_value(Reader& content, Answer& answer);
     void without_effect(Reader& content, Answer& answer);

@@ -67,6 +67,26 @@ void VirtualGpu::alias(Reader& content, Answer&) {
     memory_.map(fmt::format("registered memory at {:#x}", address), address, {arena_.at(shared), bytes});
 }
 
+// The other program has the file of its devices' memory open: it is reached through that.
+void VirtualGpu::import_memory(Reader& content, Answer&) {
+    const auto address = content.get<std::uint64_t>();
+    const auto bytes = content.get<std::uint64_t>();
+    const auto process = content.get<std::uint32_t>(), descriptor = content.get<std::uint32_t>();
+    const auto offset = content.get<std::uint64_t>();
+    check_shared(address, bytes);
+    arena_.import_from(fmt::format("/proc/{}/fd/{}", process, descriptor), address, bytes, offset);
+    memory_.map(fmt::format("memory of process {} at {:#x}", process, address), address, {arena_.at(address), bytes});
+}
+
+void VirtualGpu::end_import(Reader& content, Answer&) {
+    const auto address = content.get<std::uint64_t>();
+    const auto bytes = content.get<std::uint64_t>();
+    check_shared(address, bytes);
+    if (!memory_.unmap(address)) throw Error("no memory of another process is at this address");
+    arena_.remap(address, bytes, address);
+    arena_.release(address, bytes);
+}
+
 void VirtualGpu::end_alias(Reader& content, Answer&) {
     if (!memory_.unmap(content.get<std::uint64_t>())) throw Error("no memory is registered at this address");
 }

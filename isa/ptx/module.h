@@ -279,6 +279,7 @@ struct MachineCode {
     std::uint16_t first_parameter_place = 0;  ///< scoreboard place of the first word of the parameters
     std::size_t places = 0;                   ///< of the scoreboard
     unsigned registers = 0;                   ///< 32-bit registers per thread
+    std::vector<Parameter> parameters;        ///< as hosts lay them out; the translated kernel has them as one block
 };
 
 /// One instruction, with labels and names resolved.

@@ -53,14 +53,7 @@ ptx::Kernel declared(const MachineFunction& function) {
     ptx::Kernel result;
     result.name = function.name;
     result.parameter_bytes = function.parameter_bytes;
-    for (const KernelParameter& one : function.parameters) {
-        ptx::Parameter parameter;
-        parameter.name = "parameter_" + std::to_string(one.ordinal);
-        parameter.type = ptx::Type::b8;
-        parameter.bytes = one.bytes;
-        parameter.offset = one.offset;
-        result.parameters.push_back(parameter);
-    }
+    result.parameters = parameters_of(function);
     result.shared_bytes = function.shared_bytes;
     result.local_bytes = function.frame_bytes;
     result.maximum_threads[0] = function.maximum_threads;
@@ -73,6 +66,19 @@ ptx::Kernel declared(const MachineFunction& function) {
 }
 
 }  // namespace
+
+std::vector<ptx::Parameter> parameters_of(const MachineFunction& kernel) {
+    std::vector<ptx::Parameter> result;
+    for (const KernelParameter& one : kernel.parameters) {
+        ptx::Parameter parameter;
+        parameter.name = "parameter_" + std::to_string(one.ordinal);
+        parameter.type = one.bytes == 8 ? ptx::Type::b64 : one.bytes == 4 ? ptx::Type::b32 : one.bytes == 2 ? ptx::Type::b16 : ptx::Type::b8;
+        parameter.bytes = one.bytes;
+        parameter.offset = one.offset;
+        result.push_back(std::move(parameter));
+    }
+    return result;
+}
 
 std::shared_ptr<const ptx::Module> declarations_of(const Cubin& cubin) {
     auto module = std::make_shared<ptx::Module>();

@@ -425,6 +425,12 @@ std::string text_of(const Instruction& instruction) {
 }
 
 Instruction parse_instruction(std::string_view text) {
+    // Some instructions have a space within a constant: c[0x0] [0x160].
+    if (const std::size_t gap = text.find("] ["); gap != std::string_view::npos) {
+        std::string joined(text);
+        joined.erase(gap + 1, 1);
+        return parse_instruction(joined);
+    }
     const std::string_view whole = trimmed_view(text);
     std::string_view rest = whole;
     Instruction result;

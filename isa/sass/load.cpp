@@ -4,7 +4,6 @@
 
 #include "isa/common/error.h"
 #include "isa/ptx/execution.h"
-#include "isa/ptx/parser.h"
 #include "isa/sass/timing.h"
 #include "isa/sass/translate/translate.h"
 
@@ -52,7 +51,7 @@ std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::st
     if (function == nullptr || !function->is_kernel) throw Error("the machine code has no kernel " + kernel, {cubin.file_name, 0, ""});
     const std::vector<Instruction> code = decode(cubin, *function);
     const Translation translation = translate(cubin, *function, code);
-    auto module = std::make_shared<ptx::Module>(ptx::parse(translation.ptx, cubin.file_name + ", machine code of " + kernel, ptx::Dialect::machine_code));
+    auto module = std::make_shared<ptx::Module>(module_of(translation, cubin.file_name + ", machine code of " + kernel));
     module->file_name = cubin.file_name;
     module->source_files = cubin.source_files;
     module->kernels.front().shared_bytes = function->shared_bytes + translation.shared_base;
@@ -66,7 +65,9 @@ std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::st
         n.machine = times.position(*origin.function, origin.instruction) + 1;
         n.carries_time = origin.principal;
     }
-    translated.machine_code = std::make_shared<const ptx::MachineCode>(times.take());
+    ptx::MachineCode machine_code = times.take();
+    machine_code.parameters = parameters_of(*function);
+    translated.machine_code = std::make_shared<const ptx::MachineCode>(std::move(machine_code));
     return module;
 }
 

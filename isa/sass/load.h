@@ -6,11 +6,15 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "isa/ptx/module.h"
 #include "isa/sass/cubin.h"
 
 namespace heddle::sass {
+
+/// The parameters of a kernel, as launches lay them out.
+std::vector<ptx::Parameter> parameters_of(const MachineFunction& kernel);
 
 /// A module with the cubin's variables, and with its kernels but for their instructions: names, parameters, limits.
 std::shared_ptr<const ptx::Module> declarations_of(const Cubin& cubin);

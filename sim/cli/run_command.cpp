@@ -34,7 +34,7 @@ namespace run_command {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string hardware, out, range, save, time = "all", code = "auto";
+    std::string hardware, out, range, save, time = "all", code = "auto", host_time = "none";
     std::vector<std::string> overrides, words;
     sim::Programs programs = sim::Programs::refused;
     unsigned devices = 1;
@@ -93,6 +93,10 @@ pid_t start(const Options& options, const std::string& socket) {
         setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
         setenv("NVTX_INJECTION64_PATH", nvtx.c_str(), 1);
         setenv(driver::kSocketVariable, socket.c_str(), 1);
+        if (options.host_time == "measured")
+            setenv(driver::kHostTimeVariable, "1", 1);
+        else
+            unsetenv(driver::kHostTimeVariable);
         execvp(words[0], words.data());
         const int why = errno;
         [[maybe_unused]] const ssize_t told = write(failure[1], &why, sizeof why);
@@ -156,6 +160,9 @@ void run(Options options) {
     if (options.json && options.time == "none") throw Error("prints times, and nothing is timed", {"--json", 0, ""}, "leave out --time none");
     if (!options.range.empty() && options.time == "none")
         throw Error("chooses what is timed, and nothing is", {"--range", 0, ""}, "leave out --range, or --time none");
+    if (options.host_time == "measured" && (options.time == "none" || !options.save.empty()))
+        throw Error("measures what the program does between its calls, and " + std::string(options.time == "none" ? "nothing is timed" : "a recording does not keep it"),
+                    {"--host-time", 0, ""}, options.time == "none" ? "leave out --time none" : "leave out --save");
     const std::string name = name_of(options.words[0]);
     if (options.out.empty()) options.out = "heddle-run-" + name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
@@ -224,6 +231,10 @@ void add_run_command(CLI::App& app) {
         ->check(CLI::IsMember({"auto", "ptx", "machine"}))
         ->capture_default_str();
     command->add_option("--range", options->range, "times only what is launched inside NVTX ranges of this name")->type_name("NAME");
+    command->add_option("--host-time", options->host_time,
+                        "what the program's own work between calls takes in simulated time: `none`, so that two runs are the same, or what is `measured` here")
+        ->check(CLI::IsMember({"none", "measured"}))
+        ->capture_default_str();
     command->add_option("--save", options->save, "records what the program asks for: `heddle simulate FILE.hrun` times it again, without the program")->type_name("FILE.hrun");
     command->add_flag("--check", options->check, "look for races, uninitialised reads and wrong barriers in shared memory");
     command->add_option("--out", options->out, "folder for the results; default heddle-run-PROGRAM-HARDWARE")->type_name("DIR");

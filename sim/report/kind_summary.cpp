@@ -77,4 +77,17 @@ const char* heading_of_shares(const RunResult& result) {
     return base_of_shares(result) > result.step_time_us ? "share of ops" : "share";
 }
 
+std::optional<SimulatedShare> simulated_share(const RunResult& result) {
+    SimulatedShare share;
+    for (const OpSummary& op : result.ops) {
+        if (!op.measured_us || op.phase == "communication" || op.kind == "collective") continue;
+        share.all_us += *op.measured_us;
+        if (op.fidelity != Fidelity::cycle) continue;
+        share.measured_us += *op.measured_us;
+        share.simulated_us += op.time_us;
+    }
+    if (share.all_us <= 0) return std::nullopt;
+    return share;
+}
+
 }  // namespace heddle::sim

@@ -37,4 +37,14 @@ double base_of_shares(const RunResult& result);
 /// Returns what the column of shares is called: "share" of the step, or "share of ops".
 const char* heading_of_shares(const RunResult& result);
 
+/// Recorded kernels without communication; microseconds.
+struct SimulatedShare {
+    double all_us = 0;        ///< recorded, of all of them
+    double measured_us = 0;   ///< recorded, of those that were simulated cycle by cycle
+    double simulated_us = 0;  ///< simulated, of the same
+};
+
+/// Returns on how much of the recorded time a comparison rests; nothing where no time was recorded.
+std::optional<SimulatedShare> simulated_share(const RunResult& result);
+
 }  // namespace heddle::sim

@@ -49,11 +49,11 @@ std::string head_figures(const RunResult& result) {
     if (is_above_power_limit(result))
         html += html_figure(fmt::format("mean power: the board may draw {:.0f} W", result.power_limit),
                             format_si(mean_power(result), "W"));
-    if (result.measured_total_us) {
-        html +=
-            html_figure("measured, without communication", format_microseconds(*result.measured_total_us));
-        html +=
-            html_figure("difference", format_difference(result.device_busy_us, *result.measured_total_us));
+    if (const std::optional<SimulatedShare> share = simulated_share(result)) {
+        html += html_figure("measured, without communication", format_microseconds(share->all_us));
+        html += html_figure("of it simulated", format_share(share->measured_us / share->all_us));
+        if (share->measured_us > 0)
+            html += html_figure("difference there", format_difference(share->simulated_us, share->measured_us));
     }
     html += html_figure(
         not_understood(result).empty() ? "of the time cycle by cycle" : "of the known time cycle by cycle",

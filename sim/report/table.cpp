@@ -186,6 +186,20 @@ std::string memory_line(const MemoryReport& memory) {
     return text + "\n";
 }
 
+/// What was simulated beside what was recorded of it, and on which share of the recorded time that rests.
+std::string comparison_line(const RunResult& result) {
+    const std::optional<SimulatedShare> share = simulated_share(result);
+    if (!share) return {};
+    if (share->measured_us <= 0)
+        return fmt::format("measured kernels without communication {}: none of them was simulated\n",
+                           format_microseconds(share->all_us));
+    return fmt::format(
+        "measured kernels without communication {}, of which {} were simulated: there the simulation differs by "
+        "{}\n",
+        format_microseconds(share->all_us), format_share(share->measured_us / share->all_us),
+        format_difference(share->simulated_us, share->measured_us));
+}
+
 std::string times(const RunResult& result) {
     std::string text = fmt::format("step time {}{}", not_understood(result).empty() ? "" : "more than ",
                                    format_microseconds(result.step_time_us));
@@ -211,11 +225,7 @@ std::string times(const RunResult& result) {
     }
     if (!result.throughputs.empty()) text += throughput_line(result);
     if (!result.energy.empty()) text += energy_line(result);
-    if (result.measured_total_us) {
-        text += fmt::format("measured kernels without communication {}: the simulation differs by {}\n",
-                            format_microseconds(*result.measured_total_us),
-                            format_difference(result.device_busy_us, *result.measured_total_us));
-    }
+    text += comparison_line(result);
     if (const std::optional<double> error = weighted_error(result)) {
         text += fmt::format("recorded kernels one by one, weighted with their time: mean error {}\n",
                             format_share(*error));
@@ -265,7 +275,12 @@ std::string format_does_not_fit(const MemoryReport& memory) {
 
 std::string format_report(const RunResult& result, std::size_t width) {
     const bool measured = any_measured(result);
-    std::string head = result.workload + " on " + result.hardware;
+    std::string head;
+    if (result.coverage.cycle < 0.5 && result.coverage.cycle + result.coverage.estimated + result.coverage.unknown > 0)
+        head = fmt::format("only {} of the time was simulated: {} estimated, {} unknown or as recorded\n",
+                           format_share(result.coverage.cycle), format_share(result.coverage.estimated),
+                           format_share(result.coverage.unknown));
+    head += result.workload + " on " + result.hardware;
     if (!result.hardware_description.empty()) head += ": " + result.hardware_description;
     const std::string incomplete = not_understood_text(result);
     if (!incomplete.empty()) head += "\n" + incomplete;

@@ -147,7 +147,7 @@ ranges)
     run 0 --range nothing --no-out -- ./ranges
     says err "the program marked no range .nothing. by NVTX, so nothing was timed; it marked forward, step, update"
     ;;
-blas | blas_lt | network)
+blas | blas_complex | blas_lt | network)
     [ -n "$nvcc" ] && echo '#include <cublasLt.h>' | "$nvcc" -x cu -E - >/dev/null 2>&1 || { echo "skipped: there is no cuBLAS to compile against"; exit 77; }
     build "$name" shared -arch=sm_90 -lcublas -lcublasLt
     run 0 --time none -- "./$name"
@@ -208,6 +208,65 @@ thrust)
     build thrust shared -arch=sm_80 --extended-lambda
     run 0 --time none -- ./thrust
     says out "algorithms: right"
+    ;;
+limits)
+    cc "$programs/limits.c" -o limits -ldl
+    export TMPDIR=$folder/temporary
+    mkdir "$TMPDIR"
+    # The program's own exit code, whatever it has not tidied up.
+    run 7 --no-out -- ./limits streams
+    says out "a thousand streams: right"
+    run 0 --time none -- ./limits memory
+    says out "memory: error 2 after all of what was free"
+    run 0 --time none -- ./limits newer
+    says out "newer PTX: error 222"
+    says err "is newer than this driver"
+    run 0 --time none -- ./limits truncated
+    says out "truncated fat binary: error 200"
+    says err "goes beyond its end"
+    run 0 --time none -- ./limits forked
+    says out "forked: child 0, parent 5"
+    run 134 --time none -- ./limits crash
+    says err "the program was ended by Aborted"
+    # A kernel that would take minutes is given up with its program.
+    code=0
+    timeout 20 "$heddle" run --hardware h100-sxm --time none -- ./limits killed >out 2>err || code=$?
+    [ "$code" -eq 137 ] || fail "exit code $code instead of 137"
+    [ "$(grep -c . err)" -eq 1 ] || fail "not one message"
+    # The command itself ended from outside takes its program along.
+    "$heddle" run --hardware h100-sxm --time none -- ./limits forever >out 2>err &
+    sleep 2
+    kill -TERM $!
+    wait $! || true
+    # Two at once know nothing of one another.
+    "$heddle" run --hardware h100-sxm --time none -- ./limits forked >first 2>&1 &
+    run 7 --time none -- ./limits streams
+    wait $!
+    says first "forked: child 0"
+    sleep 0.5
+    if pgrep -f "$folder/limits|^./limits" >/dev/null; then fail "a process is left behind"; fi
+    [ -z "$(ls "$TMPDIR")" ] || fail "a file is left behind"
+    ;;
+host_work)
+    cc "$programs/host_work.c" -o host_work -ldl
+    run 0 --no-out -- ./host_work
+    says out "between two launches: nothing"
+    run 0 --no-out --host-time measured -- ./host_work
+    says out "between two launches: the host's work"
+    says err "waiting for the host: \(9.*\|100.0\) %"
+    run 2 --host-time measured --time none -- ./host_work
+    says err "leave out --time none"
+    run 2 --host-time measured --save x.hrun -- ./host_work
+    says err "a recording does not keep it"
+    ;;
+late_read)
+    build late_read
+    for time in none all; do
+        run 0 --no-out --time $time -- ./late_read
+        says out "right"
+    done
+    run 0 --no-out --check -- ./late_read
+    says err "no barrier orders the two"
     ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"

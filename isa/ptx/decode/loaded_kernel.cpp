@@ -144,6 +144,12 @@ void take_times_of_machine_code(LoadedKernel::Implementation& loaded) {
         info.pipeline = Pipeline::none;
         info.operation = Operation::none;
         info.machine_operations = 0;
+        if (info.synchronisation == Synchronisation::wgmma_commit) {
+            // The product itself ends the group.
+            info.synchronisation = Synchronisation::none;
+            for (std::size_t k = i; k-- > 0 && loaded.kernel.instructions[k].machine == n.machine;)
+                if (loaded.kernel.instructions[k].carries_time) loaded.information[k].synchronisation = Synchronisation::wgmma_commit;
+        }
         if (info.parameter_offset >= 0) info.writes = {static_cast<std::uint16_t>(code.first_parameter_place + info.parameter_offset / 4)};
     }
     loaded.scoreboard_size = code.places;
@@ -316,7 +322,8 @@ std::uint32_t LoadedKernel::parameter_bytes() const {
     return implementation_->kernel.parameter_bytes;
 }
 std::span<const Parameter> LoadedKernel::parameters() const {
-    return implementation_->kernel.parameters;
+    const MachineCode* const code = machine_code();
+    return code != nullptr ? code->parameters : implementation_->kernel.parameters;
 }
 std::string LoadedKernel::describe_source(std::size_t instruction) const {
     const Implementation& loaded = *implementation_;

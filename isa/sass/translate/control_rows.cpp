@@ -48,12 +48,12 @@ void translate_bra(Emitter& e, const Instruction& n) {
     m.take("U");
     m.take("INC");
     m.take("DEC");
-    const bool diverged = m.take("DIV");
+    const bool diverged = m.take("DIV"), converged = m.take("CONV"), any = m.take("ANY");
     m.finish();
     const Operand& target = target_operand(e, n);
     if (!target.name.empty()) e.refuse("a branch to another function is not known");
-    if (diverged) {
-        // To a copy of the same work for lanes that have not met. The lanes meet here instead.
+    if (diverged || converged) {
+        // DIV goes to a copy of the same work for lanes that have not met, CONV past one. The lanes meet here instead.
         const Operand& lanes = e.operand(0);
         const std::string mask = e.temporary();
         Operand plain = lanes;
@@ -62,10 +62,20 @@ void translate_bra(Emitter& e, const Instruction& n) {
             e.prepare("not.b32 " + mask + ", " + e.source(plain) + ";");
         else
             e.prepare("mov.b32 " + mask + ", " + e.source(plain) + ";");
-        return e.principal("bar.warp.sync " + mask + ";");
+        const std::string meet = "bar.warp.sync " + mask + ";";
+        if (diverged) return e.principal(meet);
+        e.helper(meet);
+        return e.principal("bra " + e.label(static_cast<std::uint64_t>(target.value)) + ";");
     }
     const std::string guard = whole_guard(e, n);
     if (guard == "@never") return;
+    if (any && !guard.empty()) {
+        // All lanes go there when the guard holds for one.
+        const std::string lanes = e.temporary(), taken = e.predicate_temporary();
+        e.prepare("activemask.b32 " + lanes + ";");
+        e.prepare("vote.sync.any.pred " + taken + ", " + guard.substr(1, guard.size() - 2) + ", " + lanes + ";");
+        return e.unguarded_principal("@" + taken + " bra " + e.label(static_cast<std::uint64_t>(target.value)) + ";");
+    }
     e.unguarded_principal(guard + "bra " + e.label(static_cast<std::uint64_t>(target.value)) + ";");
 }
 
@@ -204,6 +214,7 @@ void translate_warpsync(Emitter& e, const Instruction& n) {
     e.expect_operands(1, 2);
     if (collective) e.refuse("only copies for lanes that have not met have this");
     Operand mask = e.operand(0);
+    if (mask.kind == OperandKind::target && mask.name.empty()) mask.kind = OperandKind::integer;  // a number, as branches have
     e.principal("bar.warp.sync " + e.source(mask) + ";");
 }
 

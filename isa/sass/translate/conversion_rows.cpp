@@ -98,10 +98,13 @@ void translate_f2i(Emitter& e, const Instruction& n) {
     const std::string rounding = take_rounding(m, true);
     m.take("NTZ");
     m.finish();
-    e.expect_operands(2);
+    // F2IP packs: known where the other parts are zero.
+    const bool packs = n.mnemonic == "F2IP";
+    e.expect_operands(packs ? 4 : 2);
+    if (packs && (!Emitter::is_nowhere(e.operand(1)) || !Emitter::is_nowhere(e.operand(3)))) e.refuse("only one number is known here");
     if (to == nullptr) to = &kIntegers[5];
     if (from == nullptr) from = &kFloats[2];
-    const std::string source = number_source(e, e.operand(1), *from);
+    const std::string source = number_source(e, e.operand(packs ? 2 : 1), *from);
     write_number(e, e.operand(0), to->bits, false, "cvt" + rounding + (flush ? ".ftz." : ".") + std::string(to->ptx) + "." + std::string(from->ptx), source);
 }
 

@@ -298,8 +298,17 @@ std::string Emitter::launch_word(std::int64_t offset) {
         const std::uint64_t bank = 0x7b0000000000u - kernel_.parameter_base;
         if (offset == 0x198 || offset == 0x19C) return literal(offset == 0x198 ? bank : bank >> 32);
     }
+    if (cubin_.compute_capability < 100 && (offset == 0x50 || offset == 0x54) && !cubin_.constant3.empty()) {
+        // The generic address of constant bank 3.
+        const std::string low = "%C0_50", high = "%C0_54", address = wide_temporary(), generic = wide_temporary();
+        words_.insert({low, high});
+        entry_words_[low] = "mov.u64 " + address + ", " + kConstantBank + ";\ncvta.const.u64 " + generic + ", " + address + ";\nmov.b64 {" + low + ", " + high + "}, " + generic + ";";
+        return offset == 0x50 ? low : high;
+    }
     if (cubin_.compute_capability < 100 && offset == 0x2C) value = "%dynamic_smem_size";
-    if (cubin_.compute_capability < 100 && (offset == 0x44 || offset == 0x48)) value = offset == 0x44 ? "%envreg1" : "%envreg2";
+    // Where the barrier of a cooperative launch is kept.
+    const std::int64_t workspace = cubin_.compute_capability >= 90 ? 0x44 : 0x8C;
+    if (!blackwell && (offset == workspace || offset == workspace + 4)) value = offset == workspace ? "%envreg1" : "%envreg2";
     if (value.empty()) {
         const std::int64_t stack = blackwell ? 0x37C : 0x28, local = blackwell ? 0x2F8 : 0x20;
         const std::int64_t descriptor = blackwell ? 0x358 : cubin_.compute_capability >= 90 ? 0x208 : 0x118;
@@ -325,15 +334,10 @@ std::string Emitter::parameter_word(std::int64_t offset) {
     if (offset % 4 != 0) refuse("a word of constant bank 0 must be aligned");
     std::string name = name_of_word(offset);
     if (words_.contains(name)) return name;
-    std::size_t which = 0;
-    while (which < kernel_.parameters.size() &&
-           !(kernel_.parameters[which].offset <= offset && offset < kernel_.parameters[which].offset + kernel_.parameters[which].bytes))
-        ++which;
-    if (which == kernel_.parameters.size()) refuse("no parameter lies at byte " + std::to_string(offset) + " of the parameters");
-    const KernelParameter& parameter = kernel_.parameters[which];
+    if (offset < 0 || offset >= kernel_.parameter_bytes) refuse("no parameter lies at byte " + std::to_string(offset) + " of the parameters");
     const std::int64_t start = offset / 8 * 8;
-    const auto within = [&](std::int64_t at) { return "[%p" + std::to_string(which) + "+" + std::to_string(at - parameter.offset) + "];"; };
-    if (start >= parameter.offset && start + 8 <= parameter.offset + parameter.bytes) {
+    const auto within = [&](std::int64_t at) { return "[%p0+" + std::to_string(at) + "];"; };
+    if (start + 8 <= kernel_.parameter_bytes) {
         const std::string low = name_of_word(start), high = name_of_word(start + 4), whole = "%D" + std::to_string(temporaries_++);
         words_.insert({low, high});
         pairs_.insert(whole);
@@ -425,6 +429,15 @@ std::string Emitter::symbol_address(const std::string& symbol, std::int64_t adde
 // --- addresses
 
 std::string Emitter::shared_address(const Operand& operand) {
+    std::string raw = raw_shared_address(operand);
+    if (!names_rank_ || raw[0] != '%') return raw;
+    const std::size_t plus = raw.find('+');
+    std::string own = temporary();
+    prepare("and.b32 " + own + ", " + raw.substr(0, plus) + ", 0xffffff;");
+    return plus == std::string::npos ? own : own + raw.substr(plus);
+}
+
+std::string Emitter::raw_shared_address(const Operand& operand) {
     if (operand.kind != OperandKind::address) refuse("an address is expected");
     std::string base = general(operand.base);
     unsigned scale = 1;
@@ -697,13 +710,17 @@ void Emitter::declare(const std::string& text) {
 
 void Emitter::keep_code(const MachineFunction& function, std::span<const Instruction> code) {
     code_[&function] = code;
+    for (const Instruction& one : code)
+        for (const Operand& operand : one.operands)
+            names_rank_ = names_rank_ || (operand.kind == OperandKind::special && operand.name == "SR_CgaCtaId");
 }
 
 std::span<const Instruction> Emitter::code_of(const MachineFunction& function) {
     const auto known = code_.find(&function);
     if (known != code_.end()) return known->second;
     decoded_.push_back(decode(cubin_, function));
-    return code_[&function] = decoded_.back();
+    keep_code(function, decoded_.back());
+    return code_[&function];
 }
 
 // --- the text
@@ -736,18 +753,8 @@ Translation Emitter::finish() {
     std::vector<std::string> head;
     write_header(head);
     head.push_back(".visible .entry " + symbol_name(kernel_.name) + "(");
-    std::uint32_t position = 0;
-    for (std::size_t p = 0; p < kernel_.parameters.size(); ++p) {
-        const KernelParameter& parameter = kernel_.parameters[p];
-        unsigned alignment = 1;
-        while ((position + alignment - 1) / alignment * alignment != parameter.offset && alignment < 1024) alignment *= 2;
-        if ((position + alignment - 1) / alignment * alignment != parameter.offset)
-            throw Error("kernel " + kernel_.name + ": parameter " + std::to_string(p) + " overlaps another one", {cubin_.file_name, 0, kernel_.name});
-        if (alignment < 8 && parameter.offset % 8 == 0 && parameter.bytes % 8 == 0) alignment = 8;
-        position = parameter.offset + parameter.bytes;
-        head.push_back(".param .align " + std::to_string(alignment) + " .b8 %p" + std::to_string(p) + "[" + std::to_string(parameter.bytes) + "]" +
-                       (p + 1 == kernel_.parameters.size() ? "" : ","));
-    }
+    // One block: ptxas aligns parameters to their place in the constant bank, so that the first need not lie at its start.
+    if (kernel_.parameter_bytes != 0) head.push_back(".param .align 8 .b8 %p0[" + std::to_string(kernel_.parameter_bytes) + "]");
     head.emplace_back(")");
     const auto three = [](const std::array<std::uint32_t, 3>& sizes) {
         return std::to_string(sizes[0]) + ", " + std::to_string(std::max(sizes[1], 1u)) + ", " + std::to_string(std::max(sizes[2], 1u));

@@ -116,6 +116,8 @@ class Emitter {
     std::string address(const Operand& operand);
     /// The address as the sum in one 32-bit register or constant, for shared memory: "%R4+16", without brackets.
     std::string shared_address(const Operand& operand);
+    /// The same with the rank of the thread block in its upper bits, where the code puts it there: clusters of sm_90.
+    std::string raw_shared_address(const Operand& operand);
 
     // --- lines
 
@@ -186,6 +188,7 @@ class Emitter {
     std::string guard_;
     bool principal_written_ = false;
     bool never_ = false;  // the guard is !PT
+    bool names_rank_ = false;  // addresses in shared memory may hold the rank of the thread block
 
     struct Line {
         std::string text;

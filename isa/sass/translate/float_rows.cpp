@@ -80,7 +80,14 @@ void translate_fmnmx(Emitter& e, const Instruction& n) {
     m.finish();
     e.expect_operands(4);
     const std::string suffix = std::string(flush ? ".ftz" : "") + (nan ? ".NaN" : "") + (sign ? ".xorsign.abs" : "") + ".f32 ";
-    const std::string d = e.destination(e.operand(0)), a = e.float_source(e.operand(1)), b = e.float_source(e.operand(2));
+    // With .XORSIGN magnitudes are compared, and the signs count all the same.
+    const auto magnitude = [&](std::size_t i) {
+        Operand operand = e.operand(i);
+        if (sign && (!operand.absolute || operand.negated)) e.refuse("magnitudes are expected with .XORSIGN");
+        if (sign) operand.absolute = false;
+        return operand;
+    };
+    const std::string d = e.destination(e.operand(0)), a = e.float_source(magnitude(1)), b = e.float_source(magnitude(2));
     const Operand& p = e.operand(3);
     if (p.index == kTruePredicate) return e.principal((p.negated ? "max" : "min") + suffix + joint(d, a, b));
     const std::string low = e.temporary(), high = e.temporary();
@@ -143,8 +150,26 @@ void translate_fsetp(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     compare_numbers(e, m, ".f32 ", false);
 }
+// DSETP.{MAX, MIN}.AND p, q, a, b, PT: whether a is the larger (smaller) one, as max.f64 of PTX has it; q: both are NaN.
+void choose_double(Emitter& e, Modifiers& m, const std::string& name) {
+    m.take("AND");
+    m.finish();
+    e.expect_operands(5);
+    const Operand& c = e.operand(4);
+    if (c.index != kTruePredicate || c.negated) e.refuse("a predicate that varies is not known here");
+    if (e.operand(2).negated || e.operand(2).absolute || e.operand(3).negated || e.operand(3).absolute) e.refuse("a sign is not known here");
+    const std::string a = e.pair_source(e.operand(2), true), b = e.pair_source(e.operand(3), true), chosen = e.wide_temporary();
+    const std::string same = e.predicate_temporary(), nan = e.predicate_temporary();
+    e.prepare(name + ".f64 " + chosen + ", " + a + ", " + b + ";");
+    e.prepare("setp.eq.b64 " + same + ", " + chosen + ", " + a + ";");
+    e.prepare("setp.nan.f64 " + nan + ", " + a + ", " + a + ";");
+    if (!Emitter::is_nowhere(e.operand(1))) e.helper("setp.nan.and.f64 " + e.predicate_destination(e.operand(1)) + ", " + b + ", " + b + ", " + nan + ";");
+    e.principal("setp.num.and.f64 " + e.predicate_destination(e.operand(0)) + ", " + a + ", " + a + ", " + same + ";");
+}
 void translate_dsetp(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
+    if (m.take("MAX")) return choose_double(e, m, "max");
+    if (m.take("MIN")) return choose_double(e, m, "min");
     compare_numbers(e, m, ".f64 ", true);
 }
 

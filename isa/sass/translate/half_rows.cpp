@@ -19,8 +19,11 @@ class HalfOperands {
     HalfOperands(Emitter& e, std::size_t first) : e_(e), next_(first) {}
 
     /// Both halves in one word: selectors, sign and magnitude are applied.
-    std::string pair() {
-        const Operand& operand = e_.operand(next_++);
+    /// `magnitude`: the operand must be one, and keeps its sign.
+    std::string pair(bool magnitude = false) {
+        Operand operand = e_.operand(next_++);
+        if (magnitude && (!operand.absolute || operand.negated)) e_.refuse("magnitudes are expected with .XORSIGN");
+        if (magnitude) operand.absolute = false;
         if (operand.kind == OperandKind::floating) {
             const Operand& low = e_.operand(next_++);
             if (low.kind != OperandKind::floating) e_.refuse("an immediate pair is expected");
@@ -140,7 +143,7 @@ void translate_hmnmx2(Emitter& e, const Instruction& n) {
     if (h.relu || h.saturate) e.refuse("modifier .RELU is not known");
     const std::string d = e.destination(e.operand(0));
     HalfOperands operands(e, 1);
-    std::string a = operands.pair(), b = operands.pair();
+    const std::string a = operands.pair(sign), b = operands.pair(sign);
     const Operand& p = operands.plain();
     operands.finish();
     const std::string suffix = std::string(h.flush ? ".ftz" : "") + (nan ? ".NaN" : "") + (sign ? ".xorsign.abs" : "") + h.type();

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/ptx/parser.h"
+#include "isa/ptx/schedule/definitions.h"
 #include "isa/sass/translate/rows.h"
 
 namespace heddle::sass {
@@ -103,6 +105,12 @@ const Row* find_row(std::string_view mnemonic) {
         }
     }
     return nullptr;
+}
+
+ptx::Module module_of(const Translation& translation, const std::string& file_name) {
+    ptx::Module module = ptx::parse(translation.ptx, file_name, ptx::Dialect::machine_code);
+    for (ptx::Kernel& kernel : module.kernels) ptx::split_webs(kernel);
+    return module;
 }
 
 bool has_translation(std::string_view mnemonic) {

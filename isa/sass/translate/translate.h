@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/ptx/module.h"
 #include "isa/sass/cubin.h"
 #include "isa/sass/instruction.h"
 
@@ -36,6 +37,10 @@ inline constexpr const char* kConstantBank = "$constant_bank_3";
 /// Translates a kernel. `code` are the decoded instructions of `kernel`, in order. Functions that it calls are decoded here. Throws
 /// heddle::Error that names the function, the address and the instruction for anything that has no translation.
 Translation translate(const Cubin& cubin, const MachineFunction& kernel, std::span<const Instruction> code);
+
+/// The translation as a module of the PTX machine. Each value of a machine register has a register of its own there, so that timing
+/// mode sees which values steer. `file_name` is for messages.
+ptx::Module module_of(const Translation& translation, const std::string& file_name);
 
 /// Whether a row exists for the mnemonic. Its modifiers and operands may still be refused.
 bool has_translation(std::string_view mnemonic);

@@ -141,7 +141,7 @@ void translate_order(Emitter&, const Instruction&) {}
 
 constexpr Row kWarpRows[] = {
     {"SHFL", translate_shfl},   {"VOTE", translate_vote},     {"VOTEU", translate_vote},  {"MATCH", translate_match}, {"REDUX", translate_redux},
-    {"CREDUX", translate_redux}, {"BAR", translate_bar},      {"MEMBAR", translate_membar}, {"ERRBAR", translate_order}, {"CCTL", translate_order}, {"DEPBAR", translate_order},
+    {"CREDUX", translate_redux}, {"BAR", translate_bar},      {"MEMBAR", translate_membar}, {"ERRBAR", translate_order}, {"CCTL", translate_order}, 
     {"CGAERRBAR", translate_order}, {"B2R", translate_b2r},
 };
 

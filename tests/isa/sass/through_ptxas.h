@@ -65,7 +65,7 @@ inline ptx::LoadedKernel load_machine_code(const std::string& cubin_bytes, const
     if (function == nullptr) throw std::runtime_error("the cubin has no kernel " + name);
     Translation made = translate(cubin, *function, decode(cubin, *function));
     if (std::getenv("HEDDLE_SHOW_TRANSLATION") != nullptr) std::ofstream(std::string(std::getenv("HEDDLE_SHOW_TRANSLATION"))) << made.ptx;
-    ptx::LoadedKernel loaded(ptx::parse_shared(made.ptx, name + ".cubin", ptx::Dialect::machine_code), name);
+    ptx::LoadedKernel loaded(std::make_shared<const ptx::Module>(module_of(made, name + ".cubin")), name);
     if (translation != nullptr) *translation = std::move(made);
     return loaded;
 }
