@@ -1,6 +1,6 @@
 // Decodes words and compares each with a given text: compare_decoded ARCHITECTURE WORDS TEXTS, where WORDS holds 16 bytes per
-// instruction and TEXTS a line each, empty where there is none. Spaces and commas do not count. scripts/sass/compare_decoder.py
-// calls it with what nvdisasm prints.
+// instruction and TEXTS a line each, empty where there is none. What is compared is the instruction that the text says, with all its
+// operands. scripts/sass/compare_decoder.py calls it with what nvdisasm prints.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -11,22 +11,27 @@
 #include <string>
 #include <vector>
 
+#include "isa/common/error.h"
 #include "isa/sass/decode_table.h"
+#include "same_instruction.h"
 
 namespace {
 
-std::string essence(const std::string& text) {
-    std::string result;
-    for (const char c : text)
-        if (c != ' ' && c != ',') result += c;
-    return result;
+using namespace heddle::sass;
+
+bool same(const Instruction& decoded, const std::string& text) {
+    try {
+        return heddle::sass::test::same_instruction(decoded, text);
+    } catch (const heddle::Error& error) {
+        std::cerr << error.what() << "\n";
+        return false;
+    }
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
     if (count != 4) return 2;
-    using namespace heddle::sass;
     const auto architecture = static_cast<unsigned>(std::atoi(arguments[1]));
     constexpr std::uint64_t kPlaces = 20000;  // as many as one call of nvdisasm was given
     std::ifstream file(arguments[2], std::ios::binary), lines(arguments[3]);
@@ -48,7 +53,7 @@ int main(int count, char** arguments) {
             continue;
         }
         ++compared;
-        if (known[i] && essence(text_of(decoded[i])) == essence(text)) {
+        if (known[i] && same(decoded[i], text)) {
             std::string spelling = decoded[i].mnemonic;
             for (const std::string& one : decoded[i].modifiers) spelling += "." + one;
             spellings.insert(spelling);
