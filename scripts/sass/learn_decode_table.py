@@ -632,7 +632,7 @@ def words_of(files, architecture):
     for file in files:
         if file.endswith(".bin"):
             data = pathlib.Path(file).read_bytes()
-            words.update(high << 64 | low for low, high in struct.iter_unpack("<QQ", data))
+            words.update((high << 64 | low) & machine_code.TEXT_BITS for low, high in struct.iter_unpack("<QQ", data))
         else:
             for cubin in machine_code.cubins_of(file):
                 if machine_code.architecture_of(cubin) == architecture:

@@ -431,13 +431,24 @@ void translate_vimnmx3(Emitter& e, const Instruction& n) {
     e.principal(name + type + e.destination(e.operand(0)) + ", " + one + ", " + e.integer_source(e.operand(3)) + ";");
 }
 
-// VIADD{.16x2} d, a, b
+// VIADD{.16x2} d, a, b; one of them may have a sign.
 void translate_viadd(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     const bool halves = m.take("16x2");
     m.finish();
     e.expect_operands(3);
-    if (halves) return e.principal("add.u16x2 " + e.destination(e.operand(0)) + ", " + e.source(e.operand(1)) + ", " + e.source(e.operand(2)) + ";");
+    if (halves) {
+        Operand a = e.operand(1), b = e.operand(2);
+        if (a.negated) std::swap(a, b);
+        const bool difference = b.negated;
+        b.negated = false;
+        if (!difference) return e.principal("add.u16x2 " + e.destination(e.operand(0)) + ", " + e.source(a) + ", " + e.source(b) + ";");
+        // In two's complement a - b is ~(~a + b), half by half.
+        const std::string inverted = e.temporary(), sum = e.temporary();
+        e.prepare("not.b32 " + inverted + ", " + e.source(a) + ";");
+        e.prepare("add.u16x2 " + sum + ", " + inverted + ", " + e.source(b) + ";");
+        return e.principal("not.b32 " + e.destination(e.operand(0)) + ", " + sum + ";");
+    }
     unsigned flags = 0;
     const std::string d = e.destination(e.operand(0)), a = take_sign(e, e.operand(1), 1, flags), b = take_sign(e, e.operand(2), 2, flags);
     if (e.operand(1).inverted || e.operand(2).inverted) e.refuse("an inverted operand is not known here");
