@@ -19,6 +19,10 @@ struct GemmRow {
     double recorded = 0;   ///< microseconds, this and the others
     double roofline = 0;   ///< launch + max(work / rate, bytes / bandwidth)
     double estimated = 0;  ///< closed form, of the kernel that was chosen (gemm_estimate.h)
+    /// What the table's other columns of microseconds say, in their order (other_gemm_columns()); 0: nothing.
+    std::vector<double> others;
+    double recorded_watts = 0;   ///< mean while the product is repeated; 0: the table has none
+    double estimated_watts = 0;  ///< by the closed form
     std::optional<sim::GemmAnswer> simulated;
     std::string failure;  ///< why it could not be simulated
     double simulated_us() const { return simulated->seconds * 1e6; }
@@ -27,6 +31,10 @@ struct GemmRow {
 /// Lines of m,n,k and figures under a heading that names them; `batch` may be a column too. Rows without a figure in `column` are left
 /// out. Throws heddle::Error for a damaged file and for a column that it lacks.
 std::vector<GemmRow> read_gemm_table(const std::filesystem::path& file, const std::string& column);
+
+/// The columns beside `column` in which the table has times of the same products, by other software: those
+/// whose names end with "_us".
+std::vector<std::string> other_gemm_columns(const std::filesystem::path& file, const std::string& column);
 
 /// Rows of one of two halves of all (n, k): 0 or 1. By a hash, so that what was learnt from one half can be
 /// tried on shapes of weights that nobody looked at.
@@ -46,7 +54,8 @@ struct GemmTableOptions {
     std::function<void(double fraction, const std::string& what)> progress = [](double, const std::string&) {
     };
 };
-/// Fills in every row. Each answer is independent of the others and of the worker.
+/// Fills in every row. Each answer is independent of the others and of the worker. Where watts were recorded the
+/// board is held to its limit at any time (power.allowance is 0).
 void time_gemm_table(std::vector<GemmRow>& rows, const sim::Hardware& hardware,
                      const GemmTableOptions& options);
 
@@ -70,8 +79,18 @@ std::vector<const GemmRow*> rows_of(const std::vector<GemmRow>& rows, const Gemm
 std::vector<const GemmRow*> worst_of(const std::vector<GemmRow>& rows, GemmFigure figure,
                                      std::size_t count = 10);
 
-std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated);
-/// n, mape, median, p90, r, roofline_mape, closed_form_mape, classes, worst; errors as fractions.
-std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated);
+/// How far two columns of a table are apart, |other / recorded - 1|, over the rows that have both; `other` is a
+/// place in GemmRow::others.
+GemmErrors disagreement_of(const std::vector<const GemmRow*>& rows, std::size_t other);
+/// Errors of watts over the rows that have them; `simulated` or by the closed form.
+GemmErrors watt_errors_of(const std::vector<const GemmRow*>& rows, bool simulated);
+
+/// `others` names the columns of GemmRow::others.
+std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated,
+                              const std::vector<std::string>& others = {});
+/// n, mape, median, p90, r, roofline_mape, closed_form_mape, classes, worst; errors as fractions. `stacks` where
+/// there are `others`, `watts` where the table has them.
+std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated,
+                            const std::vector<std::string>& others = {});
 
 }  // namespace heddle::validation
