@@ -14,4 +14,8 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
                                          const target::GpuTarget& target, const GemmConditions& conditions,
                                          bool allow_split_k, bool tensor_store);
 
+/// The same for tcgen05, which multiplies in tensor memory (multiplies_in_tensor_memory()). Pairs of CTAs where k is contiguous in B.
+std::vector<GemmChoice> tensor_memory_candidates(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
+                                                 const GemmConditions& conditions, bool allow_split_k, bool tensor_store, bool k_contiguous_in_b);
+
 }  // namespace heddle::kernels

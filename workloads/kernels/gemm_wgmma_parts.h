@@ -16,6 +16,8 @@ struct WgmmaLayout {
     unsigned fragments;                                ///< of 64 rows that a consumer has
     unsigned row_bytes, column_bytes;                  ///< of one stage
     unsigned row_operand, column_operand, staging, full, empty, end;
+    /// Of tcgen05: two barriers each, for the two sums that tensor memory holds, and the word that says where it is.
+    unsigned sums_full = 0, sums_empty = 0, tensor_address = 0;
 
     unsigned stage_bytes() const { return row_bytes + column_bytes; }
 };

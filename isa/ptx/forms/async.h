@@ -78,10 +78,10 @@ inline constexpr InstructionForm kBulkCopyForms[] = {
 };
 
 inline constexpr InstructionForm kTensorMapForms[] = {
-    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster|shared::cta global tile? mbarrier::complete_tx::bytes", "[ [{ [", P::load_store},
-    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster|shared::cta global tile? mbarrier::complete_tx::bytes L2::cache_hint", "[ [{ [ b64", P::load_store},
-    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster global tile? mbarrier::complete_tx::bytes multicast::cluster", "[ [{ [ b16", P::load_store},
-    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster global tile? mbarrier::complete_tx::bytes multicast::cluster L2::cache_hint", "[ [{ [ b16 b64", P::load_store},
+    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster|shared::cta global tile? mbarrier::complete_tx::bytes cta_group::1|cta_group::2?", "[ [{ [", P::load_store},
+    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster|shared::cta global tile? mbarrier::complete_tx::bytes cta_group::1|cta_group::2? L2::cache_hint", "[ [{ [ b64", P::load_store},
+    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster global tile? mbarrier::complete_tx::bytes multicast::cluster cta_group::1|cta_group::2?", "[ [{ [ b16", P::load_store},
+    {cp, "async bulk tensor 1d|2d|3d|4d|5d shared::cluster global tile? mbarrier::complete_tx::bytes multicast::cluster cta_group::1|cta_group::2? L2::cache_hint", "[ [{ [ b16 b64", P::load_store},
     {cp, "async bulk tensor 1d|2d|3d|4d|5d global shared::cta tile? bulk_group", "[{ [", P::load_store},
     {cp, "async bulk tensor 1d|2d|3d|4d|5d global shared::cta tile? bulk_group L2::cache_hint", "[{ [ b64", P::load_store},
     {cp, "reduce async bulk tensor 1d|2d|3d|4d|5d global shared::cta add|min|max|inc|dec|and|or|xor tile? bulk_group", "[{ [", P::load_store},

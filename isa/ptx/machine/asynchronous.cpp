@@ -33,6 +33,7 @@ AsyncDetails async_details(const Instruction& n) {
     details.operation = static_cast<std::uint8_t>(reduction_operation(n));
     details.multicast = n.has(Modifier::multicast);
     details.parity = n.has(Modifier::parity);
+    details.pair = n.has(Modifier::cta_group_2);
     details.elements = n.has(Modifier::v4) ? 4 : n.has(Modifier::v2) ? 2 : 1;
     return details;
 }

@@ -27,7 +27,7 @@ struct AsyncDetails {
     bool multicast = false;                         ///< the copy goes to several CTAs
     bool parity = false;                            ///< a wait names the phase by its parity
     std::uint8_t elements = 1;                      ///< st.async: of the vector
-    std::uint8_t unused = 0;                        ///< keeps all bits defined
+    bool pair = false;                              ///< .cta_group::2: the mbarrier may be that of the other CTA of a pair
 };
 static_assert(sizeof(AsyncDetails) == 8);
 AsyncDetails async_details(const Instruction& instruction);

@@ -212,6 +212,7 @@ void load_tensor(Warp::State& warp, const DecodedInstruction& i, std::uint32_t m
         target.address = lane_address(warp, i.operand[0], lane);
         target.barrier = lane_address(warp, i.operand[3], lane);
         target.multicast = details.multicast;
+        target.pair = details.pair;
         if (details.multicast) target.mask = narrow_lane(warp, i.operand[4], lane) & 0xFFFFu;
         target.alignment = kSharedAlignment;
         const std::vector<SharedPlace> places = find_targets(warp, lane, target, operation);
