@@ -132,7 +132,7 @@ unsigned bytes_of(Type type) {
 }
 
 bool is_float(Type type) {
-    return type >= Type::f16 && type <= Type::e5m2x2;
+    return (type >= Type::f16 && type <= Type::e5m2x2) || (type >= Type::e2m1 && type <= Type::e3m2x4);
 }
 bool is_signed(Type type) {
     return type >= Type::s8 && type <= Type::s64;

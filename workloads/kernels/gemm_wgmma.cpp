@@ -121,7 +121,7 @@ GemmWgmmaWriter::GemmWgmmaWriter(const GemmWgmmaSpec& spec)
       tile_(spec.tile),
       layout_(spec),
       tensor_(multiplies_in_tensor_memory(spec)),
-      staged_(spec.tensor_store && !(multiplies_in_tensor_memory(spec) && spec.epilogue.expression)),
+      staged_(stores_by_tensor_map(spec)),
       batched_(spec.partition.batched),
       split_(spec.partition.split_k),
       stream_(spec.stream_k),

@@ -20,6 +20,10 @@ bool multiplies_in_tensor_memory(const GemmWgmmaSpec& spec) {
     return target::nearest_generation(spec.compute_capability).has_tcgen05;
 }
 
+bool stores_by_tensor_map(const GemmWgmmaSpec& spec) {
+    return spec.tensor_store && !(multiplies_in_tensor_memory(spec) && spec.epilogue.expression && !spec.partition.split_k);
+}
+
 unsigned wgmma_tile_k(ElementType type) {
     return kLine / bytes_of(type);
 }
@@ -36,7 +40,7 @@ WgmmaLayout::WgmmaLayout(const GemmWgmmaSpec& spec) {
     row_operand = 0;
     column_operand = row_operand + tile.stages * row_bytes;
     staging = column_operand + tile.stages * column_bytes;
-    full = staging + (spec.tensor_store ? tile.consumers * staging_buffers(tile) * kStagingBytes : 0);
+    full = staging + (stores_by_tensor_map(spec) ? tile.consumers * staging_buffers(tile) * kStagingBytes : 0);
     empty = full + tile.stages * 8;
     end = empty + tile.stages * 8;
     if (!tensor) return;

@@ -8,6 +8,9 @@
 
 namespace heddle::kernels {
 
+/// Whether D leaves through shared memory and TMA: tcgen05's epilogues with an expression store straight from registers.
+bool stores_by_tensor_map(const GemmWgmmaSpec& spec);
+
 /// Byte offsets in shared memory, from an address that is a multiple of kSwizzleAtom.
 struct WgmmaLayout {
     explicit WgmmaLayout(const GemmWgmmaSpec& spec);

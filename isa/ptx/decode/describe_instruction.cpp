@@ -30,6 +30,7 @@ bool adds_floats_in_shared_memory(const Instruction& n) {
 
 // Objects of 8 bytes in shared memory: waits read them, the others change them.
 void describe_asynchronous(const Instruction& n, InstructionInfo& info) {
+    if (n.opcode == Opcode::clusterlaunchcontrol || (n.opcode == Opcode::st && n.has(Modifier::bulk))) return;
     if (n.opcode != Opcode::mbarrier && !n.has(Modifier::mbarrier)) {
         info.bulk_copy = n.opcode != Opcode::tensormap;
         return;

@@ -290,6 +290,7 @@ class Slicer {
 
     void describe_asynchronous(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
+        if (n.opcode == Opcode::clusterlaunchcontrol) return;
         if (is_bulk_copy(n)) return describe_bulk_copy(i);
         const StateSpace shared = StateSpace::shared;
         if (n.opcode == Opcode::st) writes_[i] = region(n.operands[0], shared);
@@ -380,7 +381,10 @@ class Slicer {
     // performed. Bytes that copies move matter only where something that steers is read from.
     void seed_asynchronous(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
-        if (n.opcode == Opcode::st || n.opcode == Opcode::red || n.opcode == Opcode::tensormap) return;
+        if (n.opcode == Opcode::st || n.opcode == Opcode::red || n.opcode == Opcode::tensormap) {
+            if (n.has(Modifier::bulk)) mark_operand(n.operands[1]);
+            return;
+        }
         const bool copies = is_bulk_copy(n);
         slice_.evaluated[i] = !copies;
         const std::size_t count = n.operands.size() - (n.has(Modifier::cache_hint) ? 1 : 0);
@@ -442,6 +446,11 @@ class Slicer {
         // Values of tensor memory are not followed: where they steer, all are computed.
         if (kernel_.instructions[i].opcode == Opcode::tcgen05 && kernel_.instructions[i].has(Modifier::ld)) tensor_values_steer_ = true;
         if (kernel_.instructions[i].opcode == Opcode::tcgen05 && kernel_.instructions[i].has(Modifier::alloc)) return true;
+        // Queries of answers look at nothing: machine/launch_control.cpp.
+        if (kernel_.instructions[i].opcode == Opcode::clusterlaunchcontrol) {
+            slice_.evaluated[i] = true;
+            return true;
+        }
         slice_.evaluated[i] = true;
         for (const std::uint32_t r : uses_[i].reads) mark(r);
         if (reads_[i].exists) add_region(reads_[i]);

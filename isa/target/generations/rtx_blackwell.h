@@ -26,6 +26,7 @@ constexpr Generation rtx_blackwell_of(unsigned compute_capability) {
         .has_tensor_maps = true,
         .has_programmatic_launch = true,
         .has_specific_target = true,
+        .ptx_version = "9.0",
         .has_mma_m16n8k16 = true,
         .has_int8_mma_k32 = true,
         .has_fp64_mma = true,
