@@ -156,7 +156,7 @@ TEST_CASE("Other columns of a table are how far software is apart, and watts are
 }
 
 TEST_CASE("Watts of the closed form follow what a product does") {
-    const auto path = table_with("m,n,k,us\n1,64,64,3\n8192,8192,8192,1500\n16,16384,16384,200\n");
+    const auto path = table_with("m,n,k,us,watts\n1,64,64,3,110\n8192,8192,8192,1500,690\n16,16384,16384,200,550\n");
     std::vector<GemmRow> rows = read_gemm_table(path, "us");
     GemmTableOptions options;
     options.surroundings = {5, true};
