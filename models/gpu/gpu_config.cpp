@@ -230,7 +230,8 @@ std::vector<std::string> check(const GpuConfig& c) {
             "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
     require(c.power.constant(c.sm.count) < c.power.limit,
             "power.idle, power.active and power.leakage of all SMs together must be below power.limit");
-    require(c.launch.graph_before <= c.launch.before,
+    // Equal in a graph (in_graph()), but for what rounding leaves.
+    require(c.launch.graph_before <= c.launch.before * (1 + 1e-9),
             "launch.graph_before must not be longer than launch.before");
     check_gpc_sizes(c.sm, problems);
     for (const std::string& problem : models::check(c.hbm)) problems.push_back(problem);
