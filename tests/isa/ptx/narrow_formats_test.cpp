@@ -137,7 +137,7 @@ TEST_CASE("a request to cancel a launch is declined and its barrier told; st.bul
     const std::string body = "setp.eq.u32 %p, %t, 0; @!%p bra go; mbarrier.init.shared::cta.b64 [bar], 1; mov.b32 %s, -1; st.shared.b32 [box+16], %s; st.shared.b32 [box+12], %s; mov.u64 %y, 8; st.bulk.weak.shared::cta [box+16], %y, 0;\n"
                              "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [box], [bar];\n"
                              "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16; go: bar.sync 0;\nagain: mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra again;\n"
-                             "ld.shared.v2.b64 {%x, %y}, [box]; mov.b128 %w, {%x, %y}; clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %q, %w; selp.b32 %r0, 1, 2, %q; ld.shared.b32 %r1, [box+16]; ld.shared.b32 %r2, [box+12];";
+                             "ld.shared.v2.b64 {%x, %y}, [box]; mov.b128 %w, {%x, %y}; clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %q, %w; selp.b32 %r0, 1, 2, %q; ld.shared.b32 {%r1}, [box+16]; ld.shared.b32 %r2, [box+12];";
     const auto out = run_warp(body, std::vector<std::uint32_t>(256), 100, "sm_100a", 3);
     CHECK(out[0] == 2);
     CHECK(out[1] == 0);
