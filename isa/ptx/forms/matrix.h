@@ -12,6 +12,8 @@ namespace heddle::ptx::forms {
 inline constexpr InstructionForm kMatrixForms[] = {
     {ldmatrix, "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "=b32x [", P::load_store},
     {stmatrix, "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "[ b32x", P::load_store},
+    // Rows of 16 elements of 6 or 4 bits, 16 bytes apart, as a byte each.
+    {ldmatrix, "sync aligned m8n16 x1|x2|x4 shared|shared::cta? b8x16 b6x16_p32|b4x16_p64", "=b32x [", P::load_store},
     // the same in another order, as libraries write them
     {ldmatrix, "sync aligned x1|x2|x4 trans? m8n8 shared|shared::cta? b16", "=b32x [", P::load_store},
     {stmatrix, "sync aligned x1|x2|x4 trans? m8n8 shared|shared::cta? b16", "[ b32x", P::load_store},

@@ -144,6 +144,27 @@ TEST_CASE("a request to cancel a launch is declined and its barrier told; st.bul
     CHECK(out[2] == 0);
 }
 
+TEST_CASE("ldmatrix gives each element of 6 or 4 bits a byte") {
+    std::vector<std::uint32_t> in(256);
+    std::mt19937 generator(3);
+    for (auto& word : in) word = generator();
+    // Lanes 0 to 7 store rows of 16 bytes, and give their addresses.
+    const std::string store = "mov.u32 %s, box; mad.lo.u32 %s, %t, 16, %s; setp.lt.u32 %p, %t, 8; @%p st.shared.v4.b32 [%s], {%v0, %v1, %v2, %v3}; bar.sync 0;\n";
+    const auto six = run_warp(store + "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b6x16_p32 {%r0}, [%s];", in);
+    const auto four = run_warp(store + "ldmatrix.sync.aligned.m8n16.x1.shared.b8x16.b4x16_p64 {%r0}, [%s];", in);
+    const auto element = [&](unsigned row, unsigned e, unsigned bits) {
+        unsigned value = 0;
+        for (unsigned b = 0; b < bits; ++b) value |= (in[row * 8 + (e * bits + b) / 32] >> (e * bits + b) % 32 & 1u) << b;
+        return value;
+    };
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        for (unsigned e = 0; e < 4; ++e) {
+            CHECK((six[2 * lane] >> 8 * e & 255) == element(lane / 4, 4 * (lane % 4) + e, 6));
+            CHECK((four[2 * lane] >> 8 * e & 255) == element(lane / 4, 4 * (lane % 4) + e, 4));
+        }
+    }
+}
+
 TEST_CASE("mma of narrow formats and block scales on a graphics board") {
     std::mt19937 generator(11);
     struct Case {
