@@ -77,8 +77,8 @@ class CrossbarPort {
     /// the port. `arrival` may lie in the future.
     Cycle receive(unsigned sectors, Cycle arrival) { return in_.take(arrival, sectors * kSectorBytes); }
     /// The same for data of bulk copies, this SM's own and multicasts. They go past L1, whose return path has
-    /// crossbar.response_bytes, into shared memory, and as fast as that takes them: an H200 multiplies in steps
-    /// for which each SM receives at least 77 bytes per cycle (recorded products, 1024x512).
+    /// crossbar.response_bytes, into shared memory, and as fast as that takes them: an H200 multiplies in
+    /// steps for which each SM receives at least 77 bytes per cycle (recorded products, 1024x512).
     Cycle receive_bulk(unsigned sectors, Cycle arrival) {
         return bulk_in_.take(arrival, sectors * kSectorBytes);
     }
