@@ -128,7 +128,7 @@ bool Gpc::join(MemoryRequest& request, std::uint32_t set, Cycle at) {
             statistics_.joined += line_count(request.sectors);
             statistics_.joined_sectors += sector_count(request.sectors);
             if (answered != kUnknown) {
-                deliver(request, answered);
+                answer(request, answered);
                 return true;
             }
             const auto bit = static_cast<std::uint8_t>(1u << way);
@@ -155,29 +155,27 @@ void Gpc::respond(MemoryRequest& request, Cycle arrival) {
         pool_.give_back(request);
         return;
     }
-    const Cycle passed = in_.take(at, sector_count(request.sectors) * kSectorBytes);
-    if (request.kind == RequestKind::load && request.arrival != kNobody) answer_joined(request, passed);
-    deliver(request, passed);
+    if (request.kind == RequestKind::load && request.arrival != kNobody) answer_joined(request, at);
+    answer(request, at);
 }
 
-/// Loads that joined are answered by the same data: the coalescer hands them out to several SMs as it does
-/// those of a multicast, so that they pass the port once, in cycle `passed`.
-void Gpc::answer_joined(MemoryRequest& leader, Cycle passed) {
+void Gpc::answer_joined(MemoryRequest& leader, Cycle at) {
     const std::uint32_t place = leader.arrival - 1;
     Flights& flights = flights_[place / kWays];
     const auto bit = static_cast<std::uint8_t>(1u << place % kWays);
-    flights.answered[place % kWays] = static_cast<std::uint32_t>(passed);
+    flights.answered[place % kWays] = static_cast<std::uint32_t>(at);
     if ((flights.joined & bit) == 0) return;
     flights.joined &= static_cast<std::uint8_t>(~bit);
     for (MemoryRequest* joined = joined_[place]; joined != nullptr;) {
         MemoryRequest* const following = joined->next;
-        deliver(*joined, passed);
+        answer(*joined, at);
         joined = following;
     }
 }
 
-/// Data that have passed the GPC's port in cycle `passed`.
-void Gpc::deliver(MemoryRequest& request, Cycle passed) {
+/// Data that reach the GPC's port in cycle `at`, or wait there since.
+void Gpc::answer(MemoryRequest& request, Cycle at) {
+    const Cycle passed = in_.take(at, sector_count(request.sectors) * kSectorBytes);
     sms_[local_[request.issuer]]->respond(request, passed + near_latency_);
 }
 

@@ -41,9 +41,8 @@ struct GpcStatistics {
 /// when they are told, ahead of time: its port is a calendar of bookings.
 ///
 /// Coalescer: while a load of a line is under way, loads of the same sectors by other SMs of the GPC join it.
-/// They cost neither L2 nor the GPC's port anything: Nsight Compute's documentation says of the unit, the L2
-/// Request Coalescer (LRC), that it also serves multicasts, whose data pass once. A limited number of lines
-/// can be joined, in sets of four by hash.
+/// They cost L2 nothing (Nsight Compute's documentation names the unit L2
+/// Request Coalescer, LRC). A limited number of lines can be joined, in sets of four by hash.
 class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
   public:
     sc_core::sc_export<CrossbarInterface> requests;   ///< from SMs
@@ -85,8 +84,8 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
     void end_of_elaboration() override;
     void pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave);
     bool join(MemoryRequest& request, std::uint32_t set, Cycle at);
-    void answer_joined(MemoryRequest& leader, Cycle passed);
-    void deliver(MemoryRequest& request, Cycle passed);
+    void answer_joined(MemoryRequest& leader, Cycle at);
+    void answer(MemoryRequest& request, Cycle at);
 
     const std::uint32_t position_, partition_;
     const std::vector<std::uint32_t> members_;
