@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 PathText = Union[str, "os.PathLike[str]"]
 Progress = Union[bool, None, Callable[[str], None]]
 
+#: How a line of progress begins: "15 %", "117/500 points", "0:01 so far" (sim/cli/progress.h).
+_PROGRESS_LINE = re.compile(r"\s*(\d+ %|\d+/\d+ |[\d:]+ so far)")
 #: Seconds that an interrupted command has to keep what it has done.
 _GRACE = 10.0
 
@@ -170,21 +173,23 @@ class Started:
             self.process.stderr.close()
         self._output.close()
 
-    def lines(self) -> Iterator[str]:
-        """Yields what the command says on stderr but its progress, which is shown."""
+    def errors(self) -> Iterator[str]:
+        """Yields the command's errors as they come. Its progress is shown, and what else it and its programs say on stderr is said on."""
         assert self.process.stderr is not None
         for raw in self.process.stderr:
             text = raw.decode("utf-8", "replace").rstrip("\n")
-            if self._progress is not None and text.startswith("heddle ") and not text.startswith("heddle: "):
-                self._progress(text)
-            else:
+            if text.startswith(("heddle: ", '{"error":')):
                 yield text
+            elif self._progress is not None and _PROGRESS_LINE.match(text):
+                self._progress(text.strip())
+            else:
+                print(text, file=sys.stderr)
 
     def finish(self) -> str:
         """Waits for the command and returns what it printed. Raises what `failure_of` makes of its error, and KeyboardInterrupt after
         the command has been stopped."""
         try:
-            said = list(self.lines())
+            said = list(self.errors())
             code = self.process.wait()
             self._output.seek(0)
             printed = self._output.read().decode("utf-8", "replace")

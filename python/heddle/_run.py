@@ -35,7 +35,7 @@ class Run:
     @property
     def step_time_us(self) -> float:
         """The time of the step in microseconds."""
-        for name, factor in (("step_time_us", 1.0), ("total_time_us", 1.0), ("step_us", 1.0), ("time_us", 1.0), ("seconds", 1e6)):
+        for name, factor in (("step_time_us", 1.0), ("step_s", 1e6), ("seconds", 1e6)):
             if name in self.summary:
                 return float(self.summary[name]) * factor
         raise AttributeError("this result has no time of a step; `summary` has all that it says")
@@ -69,7 +69,7 @@ class Run:
         return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0" title="{title}"></iframe>'
 
     def __repr__(self) -> str:
-        where = f"{self.summary.get('workload', 'a step')} on {self.summary.get('hardware', 'a cluster')}"
+        where = f"{self.summary.get('workload', self.summary.get('model', 'a program'))} on {self.summary.get('cluster', self.summary.get('hardware'))}"
         try:
             return f"<heddle.Run {where}: {self.step_time_us:.2f} us>"
         except AttributeError:

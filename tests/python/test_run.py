@@ -70,7 +70,7 @@ def test_options_of_the_model_and_wrong_ones():
 
 def test_a_step_that_does_not_fit_says_what_takes_the_memory():
     with pytest.raises(heddle.DoesNotFit) as raised:
-        heddle.simulate("gpt2-small", heddle.device("h100-sxm", {"hbm.capacity": "1 GiB"}), batch=8, sequence=1024)
+        heddle.simulate("gpt2-small", heddle.device("h100-sxm", {"hbm.size": "1 GiB"}), batch=8, sequence=1024)
     assert raised.value.answer["fits"] is False and raised.value.exit_code == 4
 
 
@@ -87,16 +87,21 @@ def test_learn():
 
 
 def test_a_step_on_a_cluster():
-    run = heddle.simulate("gpt2-small", cluster="dgx-h100", tensor=8, micro_batch=1, sequence=128)
-    assert run.step_time_us > 0 and run.folder is None
+    run = heddle.simulate("gpt2-small", cluster="dgx-h100", tensor=4, micro_batch=1, sequence=128)
+    assert run.step_time == pytest.approx(run.summary["step_s"]) and run.step_time > 0 and run.folder is None
     with pytest.raises(heddle.HeddleError, match="out"):
         heddle.simulate("gpt2-small", cluster="dgx-h100", tensor=8, out="x")
 
 
+def test_a_tpu_program():
+    run = heddle.simulate(os.path.join(os.path.dirname(__file__), "../../examples/tpu/two-tiles.tpu"), "tpu-v4")
+    assert run.step_time == pytest.approx(run.summary["seconds"]) and run.summary["cycles"] > 0
+
+
 def test_progress_is_told():
     lines = []
-    heddle.simulate("gpt2-small", "h100-sxm", batch=1, sequence=128, sample=True, no_cache=True, max_seconds=600, progress=lines.append)
-    assert lines and all(line.startswith("heddle simulate: ") for line in lines)
+    heddle.simulate("mlp", "h100-sxm", batch=256, widths=[784, 2048, 10], no_cache=True, progress=lines.append)
+    assert any("%" in line and "kernel" in line for line in lines)
 
 
 def test_threads_at_once(small):
