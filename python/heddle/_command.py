@@ -18,6 +18,8 @@ Progress = Union[bool, None, Callable[[str], None]]
 
 #: How a line of progress begins: "15 %", "117/500 points", "0:01 so far" (sim/cli/progress.h).
 _PROGRESS_LINE = re.compile(r"\s*(\d+ %|\d+/\d+ |[\d:]+ so far)")
+#: Where a wheel has the programs.
+_INSTALLED = Path(__file__).parent / "_installed"
 #: Seconds that an interrupted command has to keep what it has done.
 _GRACE = 10.0
 
@@ -69,7 +71,7 @@ def command_path() -> str:
     named = os.environ.get("HEDDLE_COMMAND")
     if named:
         return named
-    own = Path(__file__).parent / "_installed" / "bin" / "heddle"
+    own = _INSTALLED / "bin" / "heddle"
     if own.exists():
         return str(own)
     found = shutil.which("heddle")
@@ -137,6 +139,11 @@ class Started:
         self._line = _Line() if shown is True else None
         self._progress: Optional[Callable[[str], None]] = shown if callable(shown) else self._line
         environment = dict(os.environ, HEDDLE_ERRORS="json", HEDDLE_PROGRESS="0.5" if self._progress else "off", NO_COLOR="1")
+        # The programs in libexec of a wheel look for no files beside the package.
+        for name, kind in (("HEDDLE_HARDWARE_PATH", "hardware"), ("HEDDLE_CLUSTER_PATH", "clusters")):
+            own = _INSTALLED / "share" / "heddle" / kind
+            if own.is_dir():
+                environment[name] = ":".join(filter(None, [environment.get(name), str(own)]))
         self._output = tempfile.TemporaryFile()
         # In a session of its own: Ctrl-C reaches it once, from here, whoever else the terminal tells.
         try:

@@ -69,7 +69,8 @@ class Run:
         return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0" title="{title}"></iframe>'
 
     def __repr__(self) -> str:
-        where = f"{self.summary.get('workload', self.summary.get('model', 'a program'))} on {self.summary.get('cluster', self.summary.get('hardware'))}"
+        what = self.summary.get("workload", self.summary.get("model", "a program"))
+        where = f"{what} on {self.summary.get('cluster', self.summary.get('hardware'))}"
         try:
             return f"<heddle.Run {where}: {self.step_time_us:.2f} us>"
         except AttributeError:
@@ -141,9 +142,13 @@ def simulate(workload: PathText, device: "Optional[Device | PathText]" = None, *
 def run(command: Sequence[PathText], device: "Device | PathText", *, out: Optional[PathText] = None, progress: Progress = None,
         **flags: Any) -> Run:
     """Runs a CUDA program, unchanged, on a virtual GPU, and returns its times: ``run(["./saxpy", "1000"], "h100-sxm")``. The program's
-    stdout is this process's. Other keyword arguments are options of ``heddle run``: ``save="program.hrun"``."""
+    stdout is this process's. Raises HeddleError when it used no device. Other keyword
+    arguments are options of ``heddle run``: ``save="program.hrun"``."""
     words = ["run", *words_for(device), *words_of(flags), "--", *(os.fspath(word) for word in command)]
-    return _run_into_folder(words, out, progress, inherit_stdout=True)
+    result = _run_into_folder(words, out, progress, inherit_stdout=True)
+    if not result.summary:
+        raise HeddleError(f"{os.fspath(command[0])} used no device")
+    return result
 
 
 def compare(first: "Run | PathText", second: "Run | PathText") -> Dict[str, Any]:

@@ -98,6 +98,11 @@ def test_a_tpu_program():
     assert run.step_time == pytest.approx(run.summary["seconds"]) and run.summary["cycles"] > 0
 
 
+def test_a_program_without_a_kernel_is_an_exception():
+    with pytest.raises(heddle.HeddleError, match="used no device"):
+        heddle.run(["/bin/true"], "h100-sxm")
+
+
 def test_progress_is_told():
     lines = []
     heddle.simulate("mlp", "h100-sxm", batch=256, widths=[784, 2048, 10], no_cache=True, progress=lines.append)
