@@ -1,7 +1,7 @@
 // Products of matrices: gemm in all its forms.
 #include <algorithm>
 
-#include "driver/cublas/handle.h"
+#include "driver/cublas/complex.h"
 
 using namespace heddle::driver;
 
@@ -60,6 +60,12 @@ cublasStatus_t multiply(cublasHandle_t handle, const Gemm& gemm) {
     return send(gemm.name, handle->stream, BlasKind::product, request);
 }
 
+/// Whether a, b and c are complex numbers of f32 or of f64 (cudaDataType 4 and 5), and which.
+bool are_complex(Enumeration a, Enumeration b, Enumeration c, Number* type) {
+    *type = a == 5 ? Number::f64 : Number::f32;
+    return (a == 4 || a == 5) && b == a && c == a;
+}
+
 /// The types of the Ex routines; false: there are none such.
 bool take_types(Gemm& gemm, cublasHandle_t handle, Enumeration a, Enumeration b, Enumeration c, Enumeration compute) {
     const ComputeRules rules = compute_rules(compute);
@@ -105,6 +111,8 @@ HEDDLE_GEMM(H, std::uint16_t, Number::f16, std::int64_t, , _64)
     HEDDLE_API cublasStatus_t cublasGemmEx##suffix(cublasHandle_t handle, Enumeration ta, Enumeration tb, Int m, Int n, Int k, const void* alpha, const void* a,                   \
                                                    Enumeration a_type, Int lda, const void* b, Enumeration b_type, Int ldb, const void* beta, void* c, Enumeration c_type,         \
                                                    Int ldc, Enumeration compute, Enumeration) {                                                                                    \
+        if (Number type{}; are_complex(a_type, b_type, c_type, &type))                                                                                                             \
+            return complex_gemm(handle, {"cublasGemmEx", ta, tb, m, n, k, 1, type, address_of(a), lda, 0, address_of(b), ldb, 0, address_of(c), ldc, 0, alpha, beta});             \
         Gemm gemm{"cublasGemmEx", ta, tb, m, n, k, 1, {a, nullptr, {}, lda}, {b, nullptr, {}, ldb}, {c, nullptr, {}, ldc}, alpha, beta};                                           \
         return take_types(gemm, handle, a_type, b_type, c_type, compute) ? multiply(handle, gemm) : CUBLAS_STATUS_NOT_SUPPORTED;                                                   \
     }                                                                                                                                                                              \
@@ -112,6 +120,9 @@ HEDDLE_GEMM(H, std::uint16_t, Number::f16, std::int64_t, , _64)
                                                                  Enumeration a_type, Int lda, long long stride_a, const void* b, Enumeration b_type, Int ldb,                      \
                                                                  long long stride_b, const void* beta, void* c, Enumeration c_type, Int ldc, long long stride_c, Int batch,        \
                                                                  Enumeration compute, Enumeration) {                                                                               \
+        if (Number type{}; are_complex(a_type, b_type, c_type, &type))                                                                                                             \
+            return complex_gemm(handle, {"cublasGemmStridedBatchedEx", ta, tb, m, n, k, batch, type, address_of(a), lda, stride_a, address_of(b), ldb, stride_b, address_of(c),    \
+                                         ldc, stride_c, alpha, beta});                                                                                                             \
         Gemm gemm{"cublasGemmStridedBatchedEx", ta, tb, m, n, k, batch, {a, nullptr, {}, lda, stride_a}, {b, nullptr, {}, ldb, stride_b}, {c, nullptr, {}, ldc, stride_c},         \
                   alpha, beta};                                                                                                                                                    \
         return take_types(gemm, handle, a_type, b_type, c_type, compute) ? multiply(handle, gemm) : CUBLAS_STATUS_NOT_SUPPORTED;                                                   \

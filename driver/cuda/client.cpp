@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <set>
 
 #include "driver/cuda/state.h"
@@ -25,6 +27,11 @@ CUresult missing(const char* name) {
     complain(std::string(name) + " is not there yet: it returns an error");
     if (client.connect() == CUDA_SUCCESS) client.tell(Call::missing, Writer().put_text(name));
     return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult without_effect(const char* name) {
+    static auto* const named = new std::set<std::string>;
+    return named->insert(name).second ? Client::get().tell(Call::without_effect, Writer().put_text(name)) : CUDA_SUCCESS;
 }
 
 Client& Client::get() {
@@ -91,11 +98,33 @@ CUresult Client::connect() {
     return failure_;
 }
 
+namespace {
+
+double thread_us() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+/// What the thread has worked since the last call that it sent; 0 for its first.
+float host_us() {
+    static const bool measured = std::getenv(kHostTimeVariable) != nullptr;
+    thread_local double before = 0;
+    if (!measured) return 0;
+    const double now = thread_us(), worked = before == 0 ? 0 : now - before;
+    before = now;
+    return static_cast<float>(worked);
+}
+
+}  // namespace
+
 bool Client::send(Call call, const Writer& content) {
-    std::vector<char> whole(sizeof(Header) + content.bytes().size());
-    const Header header{call, static_cast<std::uint32_t>(content.bytes().size())};
-    std::memcpy(whole.data(), &header, sizeof header);
-    std::memcpy(whole.data() + sizeof header, content.bytes().data(), content.bytes().size());
+    const Header header{call, static_cast<std::uint32_t>(content.bytes().size()), host_us()};
+    const auto* const first = reinterpret_cast<const char*>(&header);
+    std::vector<char> whole;
+    whole.reserve(sizeof header + content.bytes().size());
+    whole.insert(whole.end(), first, first + sizeof header);
+    whole.insert(whole.end(), content.bytes().begin(), content.bytes().end());
     for (std::size_t at = 0; at < whole.size();) {
         const ssize_t sent = ::send(socket_, whole.data() + at, whole.size() - at, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
@@ -157,18 +186,32 @@ bool Client::remap(void* address, std::size_t bytes, std::uint64_t from) {
     return mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, memory_, static_cast<off_t>(from - kMemoryBase)) == address;
 }
 
+bool Client::remap_file(void* address, std::size_t bytes, const std::string& path, std::uint64_t offset) {
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (file < 0) return false;
+    const void* const mapped = mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, static_cast<off_t>(offset));
+    close(file);
+    return mapped == address;
+}
+
 CUresult Client::wait_for_order(const Stream& stream) {
     return outstanding_ ? synchronise(&stream) : CUDA_SUCCESS;
 }
 
 CUresult Client::synchronise(const Stream* stream) {
+    if (const CUresult status = wait_for_held(stream); status != CUDA_SUCCESS) return status;
     outstanding_ = false;
     return ask(Call::synchronise, Writer().put(std::uint32_t{stream == nullptr}).put(stream == nullptr ? static_cast<std::uint32_t>(current_device()) << kDeviceShift : stream->number)).status;
 }
 
+CUresult Client::flush() {
+    return outstanding_ ? ask(Call::memory_info, Writer().put(std::uint32_t{0})).status : CUDA_SUCCESS;
+}
+
 CUresult ready() {
     Client& client = Client::get();
-    return client.connect();
+    const CUresult status = client.connect();
+    return status == CUDA_SUCCESS ? go_on_with_held() : status;
 }
 
 }  // namespace heddle::driver

@@ -294,13 +294,22 @@ HEDDLE_API CUresult cuCtxGetCacheConfig(int* config) {
     *config = 0;
     return CUDA_SUCCESS;
 }
-HEDDLE_API CUresult cuCtxSetCacheConfig(int) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuCtxSetCacheConfig(int) {
+    HEDDLE_CALL;
+    return without_effect("a preferred size of shared memory");
+}
 HEDDLE_API CUresult cuCtxGetSharedMemConfig(int* config) {
     *config = 1;
     return CUDA_SUCCESS;
 }
-HEDDLE_API CUresult cuCtxSetSharedMemConfig(int) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuCtxResetPersistingL2Cache() { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuCtxSetSharedMemConfig(int) {
+    HEDDLE_CALL;
+    return without_effect("a width of banks of shared memory");
+}
+HEDDLE_API CUresult cuCtxResetPersistingL2Cache() {
+    HEDDLE_CALL;
+    return without_effect("to reset persisting lines of L2");
+}
 /// For libnvidia-ml.so.1 beside this library.
 HEDDLE_API CUresult heddle_board_state(BoardState* state, CUdevice device) {
     HEDDLE_CALL;

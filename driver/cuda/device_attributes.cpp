@@ -58,17 +58,16 @@ CUresult device_attribute(int* value, int attribute, CUdevice device) {
         case 111: *value = static_cast<int>(d.shared_reserved); break;
         case 126: *value = 1; break;  // memory is one domain
         // What there is: asynchronous copies, mapped and managed memory, unified addresses, concurrent kernels, priorities, caches, cooperative launches, memory of
-        // the host that is registered and reached at its own address, virtual memory, pools.
-        case 15: case 19: case 31: case 41: case 44: case 78: case 79: case 80: case 83: case 89: case 90: case 91: case 95: case 99: case 101: case 102: case 115: *value = 1; break;
+        // the host that is registered and reached at its own address, virtual memory, pools, streams that wait for values in memory.
+        case 15: case 19: case 31: case 41: case 44: case 78: case 79: case 80: case 83: case 89: case 90: case 91: case 92: case 93: case 94: case 95: case 99: case 101: case 102: case 115: case 122: case 123: *value = 1; break;
         case 120: case 127: *value = capability >= 90 ? 1 : 0; break;
         case 130: *value = 0; break;
         case 131: case 134: *value = -1; break;
         // What there is not: a limit of time, an integrated GPU, modes of computing, ECC, numbers of the board, TCC, several GPUs of a board, atomics of the host, pageable
-        // memory, operations of streams on memory, cooperative launches on several devices, handles for other processes and other interfaces, compression, RDMA, sparse
+        // memory, cooperative launches on several devices, handles for other processes and other interfaces, compression, RDMA, sparse
         // arrays, NUMA, multicast, MPS.
-        case 17: case 18: case 20: case 32: case 34: case 35: case 50: case 84: case 85: case 86: case 88: case 92: case 93: case 94: case 96: case 98: case 100:
-        case 103: case 104: case 105: case 107: case 110: case 112: case 113: case 114: case 116: case 117: case 118: case 119: case 121: case 122: case 123:
-        case 124: case 125: case 128: case 129: case 132: case 133: case 135: case 136: case 137: case 138: case 139: case 140: case 141: case 142: case 143:
+        case 17: case 18: case 20: case 32: case 34: case 35: case 50: case 84: case 85: case 86: case 88: case 96: case 98: case 100:
+        case 103: case 104: case 105: case 107: case 110: case 112: case 113: case 114: case 116: case 117: case 118: case 119: case 121: case 124: case 125: case 128: case 129: case 132: case 133: case 135: case 136: case 137: case 138: case 139: case 140: case 141: case 142: case 143:
         case 144: case 145: case 146: case 147:
             *value = 0;
             break;

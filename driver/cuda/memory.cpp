@@ -63,13 +63,15 @@ CUresult copy_rows(const Rows& rows, CUstream stream, bool wait) {
         submit(stream, 1, nullptr);
         return on.last.front()->set_copy(plane);
     }
-    return submit(stream, 1, [rows, wait](Stream& on) {
+    const bool held = holds(stream_of(stream));
+    const CUresult submitted = submit(stream, 1, [rows, wait](Stream& on) {
         if (const CUresult status = Client::get().wait_for_order(on); status != CUDA_SUCCESS) return status;
         for (std::size_t y = 0; y < rows.height; ++y) std::memmove(rows.to + y * rows.to_pitch, rows.from + y * rows.from_pitch, rows.width);
         return Client::get().tell(Call::copy, Writer().put(CopyRequest{number(rows.to), number(rows.from), rows.width * rows.height, on.number,
                                                                        kind_of(rows.to, rows.from), 1, wait,
                                                                        (rows.height - 1) * rows.to_pitch + rows.width}));
     });
+    return submitted == CUDA_SUCCESS && wait && held ? wait_for_held(&stream_of(stream)) : submitted;
 }
 
 CUresult fill(CUdeviceptr to, std::size_t pitch, unsigned value, unsigned bytes, std::size_t width, std::size_t height, CUstream stream) {
@@ -122,7 +124,15 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bo
         submit(stream, 1, nullptr);
         return on.last.front()->set_copy(whole);
     }
+    // What the program may change before a stream goes on is kept until then.
+    std::shared_ptr<std::vector<char>> kept;
+    const bool held = holds(stream_of(stream));
+    if (held && !wait && !is_shared(from)) {
+        kept = std::make_shared<std::vector<char>>(static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
+        from = kept->data();
+    }
     const CUresult submitted = submit(stream, 1, [=](Stream& on) {
+        (void)kept;
         CopyRequest request{number(to), number(from), bytes, on.number, kind_of(to, from), 0, wait};
         if (!is_shared(to) || !is_shared(from)) {
             if (const CUresult status = Client::get().wait_for_order(on); status != CUDA_SUCCESS) return status;
@@ -138,7 +148,7 @@ CUresult copy(void* to, const void* from, std::size_t bytes, CUstream stream, bo
     });
     // What is copied here is copied now.
     const bool done = !is_shared(to) || !is_shared(from);
-    if (submitted != CUDA_SUCCESS || !wait || done || stream_of(stream).capture != nullptr) return submitted;
+    if (submitted != CUDA_SUCCESS || !wait || (done && !held) || stream_of(stream).capture != nullptr) return submitted;
     return Client::get().synchronise(&stream_of(stream));
 }
 

@@ -59,6 +59,8 @@ int place_of(CUmemLocation location) {
 }
 
 CUresult advise(std::uint64_t address, std::size_t bytes, int advice, int place) {
+    HEDDLE_CALL;
+    without_effect("advice on managed memory");
     if (advice < 1 || advice > 6 || ((advice == 3 || advice >= 5) && !is_place(place))) return CUDA_ERROR_INVALID_VALUE;
     return advise(address, bytes, [=](Advice& of) {
         if (advice <= 2) of.read_mostly = advice == 1;
@@ -69,6 +71,8 @@ CUresult advise(std::uint64_t address, std::size_t bytes, int advice, int place)
 }
 
 CUresult prefetch(std::uint64_t address, std::size_t bytes, int place) {
+    HEDDLE_CALL;
+    without_effect("a prefetch of managed memory");
     if (!is_place(place)) return CUDA_ERROR_INVALID_DEVICE;
     return advise(address, bytes, [place](Advice& of) { of.prefetched = place; });
 }

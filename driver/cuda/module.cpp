@@ -196,7 +196,7 @@ HEDDLE_API CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction fun
     HEDDLE_CALL;
     if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const FunctionDescription& d = function->description;
-    const std::uint32_t facts[] = {d.maximum_threads, d.shared_bytes, d.constant_bytes, d.local_bytes, d.registers, d.ptx_version};
+    const std::uint32_t facts[] = {d.maximum_threads, d.shared_bytes, d.constant_bytes, d.local_bytes, d.registers, d.ptx_architecture};
     if (attribute >= 0 && attribute < 6) {
         *value = static_cast<int>(facts[attribute]);
     } else if (attribute == 6) {
@@ -217,14 +217,25 @@ HEDDLE_API CUresult cuFuncSetAttribute(CUfunction function, int attribute, int v
         const auto most = static_cast<int>(Client::get().devices()[0].shared_per_block_opt_in - function->description.shared_bytes);
         if (value < 0 || value > most) return CUDA_ERROR_INVALID_VALUE;
         function->shared_limit = value;
+        return CUDA_SUCCESS;
     }
+    if (attribute == 9) return without_effect("a preferred size of shared memory");
     return CUDA_SUCCESS;
 }
 HEDDLE_API CUresult cuKernelGetAttribute(int* value, int attribute, CUfunction kernel, CUdevice) { return cuFuncGetAttribute(value, attribute, kernel); }
 HEDDLE_API CUresult cuKernelSetAttribute(int attribute, int value, CUfunction kernel, CUdevice) { return cuFuncSetAttribute(kernel, attribute, value); }
-HEDDLE_API CUresult cuFuncSetCacheConfig(CUfunction, int) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuKernelSetCacheConfig(CUfunction, int, CUdevice) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuFuncSetSharedMemConfig(CUfunction, int) { return CUDA_SUCCESS; }
+HEDDLE_API CUresult cuFuncSetCacheConfig(CUfunction, int) {
+    HEDDLE_CALL;
+    return without_effect("a preferred size of shared memory");
+}
+HEDDLE_API CUresult cuKernelSetCacheConfig(CUfunction, int, CUdevice) {
+    HEDDLE_CALL;
+    return without_effect("a preferred size of shared memory");
+}
+HEDDLE_API CUresult cuFuncSetSharedMemConfig(CUfunction, int) {
+    HEDDLE_CALL;
+    return without_effect("a width of banks of shared memory");
+}
 
 // Linking: pieces of PTX become one text, or one binary of another kind is passed on.
 struct Link {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -42,7 +43,9 @@ using Work = std::function<CUresult(Stream&)>;
 struct Shape {
     std::uint32_t grid[3], block[3], cluster[3] = {1, 1, 1};
     std::uint32_t shared_bytes = 0;
-    bool cooperative = false, programmatic = false;
+    bool cooperative = false, programmatic = false, has_priority = false;
+    int priority = 0;  ///< instead of the stream's
+    heddle::driver::AccessWindow window{};
 };
 
 /// Memory that a graph allocated: it lives as long as a graph or an executable graph knows it, at one address.
@@ -105,6 +108,13 @@ struct Stream {
     std::uint32_t number = 0;
     unsigned flags = 0;  ///< 1: non-blocking
     int priority = 0;
+    heddle::driver::AccessWindow window{};  ///< of its launches
+    /// Work behind something that has not come about yet, as a value in memory: what it waits for (nullptr: only for those before it), and itself.
+    struct Held {
+        std::function<bool()> ready;
+        Work work;
+    };
+    std::deque<Held> held{};
     Graph* capture = nullptr;
     bool began_capture = false;  ///< this one ends it, too
     bool into_given = false;     ///< the graph was the program's before
@@ -127,6 +137,7 @@ struct GraphExec {
 struct Event {
     std::uint32_t number = 0;
     bool recorded = false, timed = true;
+    unsigned held = 0;  ///< records that a stream still holds
     Graph* capture = nullptr;  ///< recorded in a stream that is being captured
     std::vector<Graph::Node*> last;
 };
@@ -154,9 +165,16 @@ class Client {
 
     /// The same for a stream, where anything was told since the last time.
     CUresult wait_for_order(const Stream& stream);
+    /// What was told before is in memory; the host waits for nothing in simulated time.
+    CUresult flush();
 
     /// Pages of the program lead from now on to the bytes of `from`, an address of shared memory. False: the system refuses.
     bool remap(void* address, std::size_t bytes, std::uint64_t from);
+
+    /// The same for a file that another process has open.
+    bool remap_file(void* address, std::size_t bytes, const std::string& path, std::uint64_t offset);
+    int process() const { return process_; }
+    int memory_descriptor() const { return memory_; }
 
     const std::vector<DeviceDescription>& devices() const { return devices_; }
     std::recursive_mutex mutex;
@@ -184,6 +202,15 @@ CUresult ready();
 Stream& stream_of(CUstream stream);
 /// Does the work now, or puts it into the graph that the stream is being captured into.
 CUresult submit(CUstream stream, unsigned type, Work work);
+
+/// Puts work into a stream behind what it holds; work that has to wait for something besides is held until `is_ready`.
+CUresult hold(Stream& stream, std::function<bool()> is_ready, Work work);
+/// Carries out what streams hold and what has come about. Nearly free where no stream holds anything.
+CUresult go_on_with_held();
+/// Waits until a stream holds nothing; nullptr: all streams of the current device.
+CUresult wait_for_held(const Stream* stream);
+CUresult wait_for_event(const Event& event);
+bool holds(const Stream& stream);
 
 /// A new node of a graph, of the current device, after nothing.
 Graph::Node& add_to(Graph& graph, unsigned type, Work work);
@@ -241,6 +268,8 @@ CUresult launch(CUfunction function, const Shape& shape, void** parameters, void
 
 /// Says once that a function is not there, and returns CUDA_ERROR_NOT_SUPPORTED.
 CUresult missing(const char* name);
+/// What the program asks for changes no time here: it is named in the notes of the run. CUDA_SUCCESS.
+CUresult without_effect(const char* name);
 /// A line on standard error, once for each text.
 void complain(const std::string& text);
 CUresult device_attribute(int* value, int attribute, CUdevice device);

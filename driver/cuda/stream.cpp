@@ -1,4 +1,4 @@
-// Streams, events and launches.
+// Streams and events.
 #include <algorithm>
 #include <cstring>
 
@@ -49,75 +49,10 @@ Stream& stream_of(CUstream stream) {
 
 CUresult submit(CUstream given, unsigned type, Work work) {
     Stream& stream = stream_of(given);
-    if (stream.capture == nullptr) return work(stream);
+    if (stream.capture == nullptr) return holds(stream) ? hold(stream, nullptr, std::move(work)) : work(stream);
     Graph::Node& node = add_to(*stream.capture, type, std::move(work));
     node.after = std::move(stream.last);
     stream.last = {&node};
-    return CUDA_SUCCESS;
-}
-
-/// Both sides are of one build: a launch travels as it is.
-Work work_of(CUfunction function, const Shape& shape, std::vector<std::uint8_t> parameters) {
-    return [=, parameters = std::move(parameters)](Stream& on) {
-        LaunchRequest request{};
-        request.function = function->description.function;
-        request.stream = on.number;
-        std::copy(std::begin(shape.grid), std::end(shape.grid), request.grid);
-        std::copy(std::begin(shape.block), std::end(shape.block), request.block);
-        std::copy(std::begin(shape.cluster), std::end(shape.cluster), request.cluster);
-        request.shared_bytes = shape.shared_bytes;
-        request.cooperative = shape.cooperative;
-        request.programmatic = shape.programmatic;
-        return Client::get().tell(Call::launch, Writer().put(request).put_bytes(parameters.data(), parameters.size()));
-    };
-}
-
-namespace {
-
-/// Launches since the last answer: errors of a launch come with the next call that waits, at the latest after so many.
-unsigned launched = 0;
-
-}  // namespace
-
-CUresult arguments_of(CUfunction function, const Shape& shape, void** given, void** extra, std::vector<std::uint8_t>& parameters) {
-    if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    const DeviceDescription& device = Client::get().devices()[0];
-    std::uint64_t threads = 1;
-    for (unsigned i = 0; i < 3; ++i) {
-        if (shape.grid[i] == 0 || shape.block[i] == 0 || (i > 0 && shape.grid[i] > 65535)) return CUDA_ERROR_INVALID_VALUE;
-        threads *= shape.block[i];
-    }
-    if (threads > 1024 || shape.block[2] > 64) return CUDA_ERROR_INVALID_VALUE;
-    if (threads > function->description.maximum_threads) return 701;  // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
-    if (static_cast<int>(shape.shared_bytes) > std::max(function->shared_limit, static_cast<int>(device.shared_per_block - function->description.shared_bytes)))
-        return CUDA_ERROR_INVALID_VALUE;
-    parameters.assign(function->description.parameter_bytes, 0);
-    if (extra != nullptr) {
-        const void* bytes = nullptr;
-        std::size_t count = 0;
-        for (; *extra != nullptr; extra += 2) {
-            if (reinterpret_cast<std::uintptr_t>(extra[0]) == 1) bytes = extra[1];
-            if (reinterpret_cast<std::uintptr_t>(extra[0]) == 2) std::memcpy(&count, extra[1], sizeof count);
-        }
-        if (bytes != nullptr) std::memcpy(parameters.data(), bytes, std::min(count, parameters.size()));
-    } else if (!function->parameters.empty()) {
-        if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
-        for (std::size_t i = 0; i < function->parameters.size(); ++i)
-            std::memcpy(parameters.data() + function->parameters[i].offset, given[i], function->parameters[i].bytes);
-    }
-    return CUDA_SUCCESS;
-}
-
-CUresult launch(CUfunction function, const Shape& shape, void** given, void** extra, CUstream stream) {
-    std::vector<std::uint8_t> parameters;
-    if (const CUresult status = arguments_of(function, shape, given, extra, parameters); status != CUDA_SUCCESS) return status;
-    if (Stream& on = stream_of(stream); on.capture != nullptr) {
-        submit(stream, 0, nullptr);
-        return on.last.front()->set_kernel({function, shape, std::move(parameters), {}});
-    }
-    if (const CUresult status = submit(stream, 0, work_of(function, shape, std::move(parameters))); status != CUDA_SUCCESS) return status;
-    // So that a program that never waits does not run ahead without bound.
-    if (++launched % 1024 == 0) return Client::get().ask(Call::memory_info, Writer().put(std::uint32_t{0})).status;
     return CUDA_SUCCESS;
 }
 
@@ -149,6 +84,7 @@ HEDDLE_API CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return cu
 HEDDLE_API CUresult cuStreamDestroy_v2(CUstream stream) {
     HEDDLE_CALL;
     if (reinterpret_cast<std::uintptr_t>(stream) <= 2) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult status = wait_for_held(stream); status != CUDA_SUCCESS) return status;
     if (stream->capture != nullptr) std::erase(stream->capture->capturing, stream);
     delete stream;
     return CUDA_SUCCESS;
@@ -160,8 +96,9 @@ HEDDLE_API CUresult cuStreamSynchronize(CUstream stream) {
     return Client::get().synchronise(&stream_of(stream));
 }
 // Everything told before is done when an answer comes.
-HEDDLE_API CUresult cuStreamQuery(CUstream) {
+HEDDLE_API CUresult cuStreamQuery(CUstream stream) {
     HEDDLE_CALL;
+    if (holds(stream_of(stream))) return CUDA_ERROR_NOT_READY;
     return Client::get().ask(Call::memory_info, Writer().put(std::uint32_t{0})).status;
 }
 HEDDLE_API CUresult cuStreamGetFlags(CUstream stream, unsigned* flags) {
@@ -188,13 +125,10 @@ HEDDLE_API CUresult cuStreamGetDevice(CUstream, CUdevice* device) {
     *device = current_device();
     return CUDA_SUCCESS;
 }
-HEDDLE_API CUresult cuStreamSetAttribute(CUstream, int, const void*) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuStreamGetAttribute(CUstream, int, void* value) {
-    std::memset(value, 0, 64);
-    return CUDA_SUCCESS;
+HEDDLE_API CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, std::size_t, unsigned) {
+    HEDDLE_CALL;
+    return without_effect("cuStreamAttachMemAsync");
 }
-HEDDLE_API CUresult cuStreamCopyAttributes(CUstream, CUstream) { return CUDA_SUCCESS; }
-HEDDLE_API CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, std::size_t, unsigned) { return CUDA_SUCCESS; }
 
 HEDDLE_API CUresult cuEventCreate(CUevent* event, unsigned flags) {
     HEDDLE_CALL;
@@ -205,6 +139,8 @@ HEDDLE_API CUresult cuEventCreate(CUevent* event, unsigned flags) {
 }
 HEDDLE_API CUresult cuEventDestroy_v2(CUevent event) {
     HEDDLE_CALL;
+    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult status = wait_for_event(*event); status != CUDA_SUCCESS) return status;
     delete event;
     return CUDA_SUCCESS;
 }
@@ -217,17 +153,29 @@ HEDDLE_API CUresult cuEventRecord(CUevent event, CUstream stream) {
     event->last = on.last;
     if (on.capture != nullptr) return CUDA_SUCCESS;
     event->recorded = true;
-    return Client::get().tell(Call::record_event, Writer().put(event->number).put(on.number));
+    ++event->held;
+    return submit(stream, 7, [event](Stream& of) {
+        --event->held;
+        return Client::get().tell(Call::record_event, Writer().put(event->number).put(of.number));
+    });
 }
 HEDDLE_API CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) { return cuEventRecord(event, stream); }
-HEDDLE_API CUresult cuEventQuery(CUevent) { return cuStreamQuery(nullptr); }
+HEDDLE_API CUresult cuEventQuery(CUevent event) {
+    HEDDLE_CALL;
+    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (event->held != 0) return CUDA_ERROR_NOT_READY;
+    return Client::get().ask(Call::memory_info, Writer().put(std::uint32_t{0})).status;
+}
 HEDDLE_API CUresult cuEventSynchronize(CUevent event) {
     HEDDLE_CALL;
+    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult status = wait_for_event(*event); status != CUDA_SUCCESS) return status;
     return Client::get().ask(Call::wait_host, Writer().put(event->number)).status;
 }
 HEDDLE_API CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent from, CUevent to) {
     HEDDLE_CALL;
     if (from == nullptr || to == nullptr || !from->recorded || !to->recorded || !from->timed || !to->timed) return CUDA_ERROR_INVALID_HANDLE;
+    if (from->held != 0 || to->held != 0) return CUDA_ERROR_NOT_READY;
     const Received received = Client::get().ask(Call::elapsed, Writer().put(from->number).put(to->number));
     *milliseconds = received.reader().get<float>();
     return received.status;
@@ -251,7 +199,9 @@ HEDDLE_API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) 
         return CUDA_SUCCESS;
     }
     if (!event->recorded) return CUDA_SUCCESS;
-    return Client::get().tell(Call::wait_event, Writer().put(waiting.number).put(event->number));
+    const auto work = [event](Stream& of) { return Client::get().tell(Call::wait_event, Writer().put(of.number).put(event->number)); };
+    if (event->held == 0 && !holds(waiting)) return work(waiting);
+    return hold(waiting, [event] { return event->held == 0; }, work);
 }
 HEDDLE_API CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), void* data) {
     const std::unique_lock<std::recursive_mutex> lock(Client::get().mutex);
@@ -260,7 +210,7 @@ HEDDLE_API CUresult cuLaunchHostFunc(CUstream stream, void (*function)(void*), v
         submit(stream, 3, nullptr);
         return on.last.front()->set_host({function, data});
     }
-    return run_on_host(function, data, stream_of(stream));
+    return submit(stream, 3, [=](Stream& on) { return run_on_host(function, data, on); });
 }
 HEDDLE_API CUresult cuStreamAddCallback(CUstream stream, void (*function)(CUstream, CUresult, void*), void* data, unsigned) {
     HEDDLE_CALL;
@@ -271,47 +221,14 @@ HEDDLE_API CUresult cuStreamAddCallback(CUstream stream, void (*function)(CUstre
     });
 }
 
-HEDDLE_API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream,
-                                   void** parameters, void** extra) {
-    HEDDLE_CALL;
-    Shape shape{{gx, gy, gz}, {bx, by, bz}};
-    shape.shared_bytes = shared;
-    return launch(function, shape, parameters, extra, stream);
-}
-HEDDLE_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream,
-                                              void** parameters) {
-    HEDDLE_CALL;
-    Shape shape{{gx, gy, gz}, {bx, by, bz}};
-    shape.shared_bytes = shared;
-    shape.cooperative = true;
-    return launch(function, shape, parameters, nullptr, stream);
-}
-HEDDLE_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
-    HEDDLE_CALL;
-    Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ}, {config->blockDimX, config->blockDimY, config->blockDimZ}};
-    shape.shared_bytes = config->sharedMemBytes;
-    for (unsigned i = 0; i < config->numAttrs; ++i) {
-        const CUlaunchAttribute& attribute = config->attrs[i];
-        if (attribute.id == kAttributeCooperative) shape.cooperative = attribute.value.cooperative != 0;
-        if (attribute.id == kAttributeCluster) std::copy(std::begin(attribute.value.cluster), std::end(attribute.value.cluster), shape.cluster);
-        if (attribute.id == kAttributeProgrammatic) shape.programmatic = attribute.value.programmatic != 0;
-    }
-    return launch(function, shape, parameters, extra, config->hStream);
-}
-
 HEDDLE_API CUresult cuThreadExchangeStreamCaptureMode(int*) { return CUDA_SUCCESS; }
 
 // Also for the default streams of threads.
 HEDDLE_PER_THREAD(cuEventRecord, _ptsz)
 HEDDLE_PER_THREAD(cuEventRecordWithFlags, _ptsz)
-HEDDLE_PER_THREAD(cuLaunchCooperativeKernel, _ptsz)
 HEDDLE_PER_THREAD(cuLaunchHostFunc, _ptsz)
-HEDDLE_PER_THREAD(cuLaunchKernel, _ptsz)
-HEDDLE_PER_THREAD(cuLaunchKernelEx, _ptsz)
 HEDDLE_PER_THREAD(cuStreamAddCallback, _ptsz)
 HEDDLE_PER_THREAD(cuStreamAttachMemAsync, _ptsz)
-HEDDLE_PER_THREAD(cuStreamCopyAttributes, _ptsz)
-HEDDLE_PER_THREAD(cuStreamGetAttribute, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetCtx, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetCtx_v2, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetDevice, _ptsz)
@@ -319,6 +236,5 @@ HEDDLE_PER_THREAD(cuStreamGetFlags, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetId, _ptsz)
 HEDDLE_PER_THREAD(cuStreamGetPriority, _ptsz)
 HEDDLE_PER_THREAD(cuStreamQuery, _ptsz)
-HEDDLE_PER_THREAD(cuStreamSetAttribute, _ptsz)
 HEDDLE_PER_THREAD(cuStreamSynchronize, _ptsz)
 HEDDLE_PER_THREAD(cuStreamWaitEvent, _ptsz)

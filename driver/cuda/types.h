@@ -111,10 +111,18 @@ struct CUlaunchAttribute {
         char bytes[64];
         int cooperative;
         unsigned cluster[3];
-        int programmatic;
+        int programmatic, priority;
+        CUevent event;  ///< of the two kinds of events, first
+        struct {
+            void* base_ptr;
+            std::size_t num_bytes;
+            float hitRatio;
+            unsigned hitProp, missProp;
+        } window;
     } value;
 };
-constexpr unsigned kAttributeCooperative = 2, kAttributeCluster = 4, kAttributeProgrammatic = 6;
+constexpr unsigned kAttributeWindow = 1, kAttributeCooperative = 2, kAttributeCluster = 4, kAttributeProgrammatic = 6, kAttributeProgrammaticEvent = 7, kAttributePriority = 8,
+                   kAttributeCompletionEvent = 12;
 
 struct CUlaunchConfig {
     unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;

@@ -86,18 +86,9 @@ HEDDLE_API cudaError_t cudaGetDeviceFlags(unsigned* flags) {
     return cudaSuccess;
 }
 HEDDLE_API cudaError_t cudaSetValidDevices(int*, int) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaDeviceSynchronize() {
-    HEDDLE_CALL;
-    return remember(cuCtxSynchronize());
-}
-HEDDLE_API cudaError_t cudaDeviceReset() {
-    HEDDLE_CALL;
-    return remember(cuDevicePrimaryCtxReset_v2(chosen_device()));
-}
-HEDDLE_API cudaError_t cudaDeviceGetAttribute(int* value, int which, int device) {
-    HEDDLE_CALL;
-    return remember(cuDeviceGetAttribute(value, which, device));
-}
+HEDDLE_PASS(cudaDeviceSynchronize, (), cuCtxSynchronize())
+HEDDLE_PASS(cudaDeviceReset, (), cuDevicePrimaryCtxReset_v2(chosen_device()))
+HEDDLE_PASS(cudaDeviceGetAttribute, (int* value, int which, int device), cuDeviceGetAttribute(value, which, device))
 namespace {
 /// What both layouts have.
 template <class Properties>
@@ -226,37 +217,22 @@ HEDDLE_API cudaError_t cudaRuntimeGetVersion(int* version) {
     *version = kRuntimeVersion;
     return cudaSuccess;
 }
-HEDDLE_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
-    HEDDLE_CALL;
-    return remember(cuDeviceGetPCIBusId(text, bytes, device));
-}
-HEDDLE_API cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
-    HEDDLE_CALL;
-    return remember(cuDeviceGetByPCIBusId(device, text));
-}
-HEDDLE_API cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-    HEDDLE_CALL;
-    return remember(cuDeviceCanAccessPeer(can, device, peer));
-}
+HEDDLE_PASS(cudaDeviceGetPCIBusId, (char* text, int bytes, int device), cuDeviceGetPCIBusId(text, bytes, device))
+HEDDLE_PASS(cudaDeviceGetByPCIBusId, (int* device, const char* text), cuDeviceGetByPCIBusId(device, text))
+HEDDLE_PASS(cudaDeviceCanAccessPeer, (int* can, int device, int peer), cuDeviceCanAccessPeer(can, device, peer))
 HEDDLE_API cudaError_t cudaDeviceGetP2PAttribute(int* value, int which, int from, int to) { return remember(cuDeviceGetP2PAttribute(value, which, from, to)); }
 HEDDLE_API cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
 HEDDLE_API cudaError_t cudaDeviceDisablePeerAccess(int) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaDeviceGetLimit(std::size_t* value, unsigned limit) {
-    HEDDLE_CALL;
-    return remember(cuCtxGetLimit(value, limit));
-}
-HEDDLE_API cudaError_t cudaDeviceSetLimit(unsigned limit, std::size_t value) {
-    HEDDLE_CALL;
-    return remember(cuCtxSetLimit(limit, value));
-}
+HEDDLE_PASS(cudaDeviceGetLimit, (std::size_t* value, unsigned limit), cuCtxGetLimit(value, limit))
+HEDDLE_PASS(cudaDeviceSetLimit, (unsigned limit, std::size_t value), cuCtxSetLimit(limit, value))
 HEDDLE_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) { return remember(cuCtxGetStreamPriorityRange(least, greatest)); }
-HEDDLE_API cudaError_t cudaDeviceSetCacheConfig(int) { return cudaSuccess; }
+HEDDLE_PASS(cudaDeviceSetCacheConfig, (int config), cuCtxSetCacheConfig(config))
 HEDDLE_API cudaError_t cudaDeviceGetCacheConfig(int* config) {
     *config = 0;
     return cudaSuccess;
 }
-HEDDLE_API cudaError_t cudaDeviceSetSharedMemConfig(int) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+HEDDLE_PASS(cudaDeviceSetSharedMemConfig, (int config), cuCtxSetSharedMemConfig(config))
+HEDDLE_PASS(cudaCtxResetPersistingL2Cache, (), cuCtxResetPersistingL2Cache())
 HEDDLE_API cudaError_t cudaProfilerStart() { return remember(cuProfilerStart()); }
 HEDDLE_API cudaError_t cudaProfilerStop() { return remember(cuProfilerStop()); }
 HEDDLE_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** entry, unsigned version, unsigned long long flags, int* found) {

@@ -42,7 +42,13 @@ CUresult cuMemRangeGetAttribute(void*, std::size_t, int, CUdeviceptr, std::size_
 CUresult cuMemRangeGetAttributes(void**, const std::size_t*, const int*, std::size_t, CUdeviceptr, std::size_t);
 CUresult cuMemPoolGetAccess(unsigned*, Pool*, const CUmemLocation*);
 CUresult cuMemGetDefaultMemPool(Pool**, const CUmemLocation*, int);
-CUresult cuStreamGetAttribute(CUstream, int, void*);
+CUresult cuStreamGetAttribute(CUstream, unsigned, void*);
+CUresult cuStreamSetAttribute(CUstream, unsigned, const void*);
+CUresult cuStreamCopyAttributes(CUstream, CUstream);
+CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, std::size_t, unsigned);
+CUresult cuCtxSetCacheConfig(int);
+CUresult cuCtxSetSharedMemConfig(int);
+CUresult cuCtxResetPersistingL2Cache();
 CUresult cuMemcpyBatchAsync_v2(const CUdeviceptr*, const CUdeviceptr*, const std::size_t*, std::size_t, void*, std::size_t*, std::size_t, CUstream);
 CUresult cuFuncGetAttribute(int*, int, CUfunction);
 CUresult cuFuncSetAttribute(CUfunction, int, int);
@@ -170,6 +176,13 @@ CUresult cuUserObjectRelease(UserObject*, unsigned);
 CUresult cuGraphRetainUserObject(Graph*, UserObject*, unsigned, unsigned);
 CUresult cuGraphReleaseUserObject(Graph*, UserObject*, unsigned);
 CUresult cuMemAllocAsync(CUdeviceptr*, std::size_t, CUstream);
+/// CUipcMemHandle and cudaIpcMemHandle_t: bytes that the driver understands.
+struct IpcMemoryHandle {
+    std::uint64_t words[8];
+};
+CUresult cuIpcGetMemHandle(IpcMemoryHandle*, CUdeviceptr);
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr*, IpcMemoryHandle, unsigned);
+CUresult cuIpcCloseMemHandle(CUdeviceptr);
 CUresult cuProfilerStart();
 CUresult cuProfilerStop();
 CUresult cuGetErrorName(CUresult, const char**);

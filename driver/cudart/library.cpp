@@ -4,30 +4,12 @@
 
 using namespace heddle::runtime;
 
-HEDDLE_API cudaError_t cudaLibraryLoadData(CUmodule* library, const void* code, int*, void**, unsigned, int*, void**, unsigned) {
-    HEDDLE_CALL;
-    return remember(cuModuleLoadData(library, code));
-}
-HEDDLE_API cudaError_t cudaLibraryLoadFromFile(CUmodule* library, const char* path, int*, void**, unsigned, int*, void**, unsigned) {
-    HEDDLE_CALL;
-    return remember(cuModuleLoad(library, path));
-}
-HEDDLE_API cudaError_t cudaLibraryUnload(CUmodule library) {
-    HEDDLE_CALL;
-    return remember(cuModuleUnload(library));
-}
-HEDDLE_API cudaError_t cudaLibraryGetKernel(CUfunction* kernel, CUmodule library, const char* name) {
-    HEDDLE_CALL;
-    return remember(cuModuleGetFunction(kernel, library, name));
-}
-HEDDLE_API cudaError_t cudaLibraryGetKernelCount(unsigned* count, CUmodule library) {
-    HEDDLE_CALL;
-    return remember(cuModuleGetFunctionCount(count, library));
-}
-HEDDLE_API cudaError_t cudaLibraryEnumerateKernels(CUfunction* kernels, unsigned count, CUmodule library) {
-    HEDDLE_CALL;
-    return remember(cuModuleEnumerateFunctions(kernels, count, library));
-}
+HEDDLE_PASS(cudaLibraryLoadData, (CUmodule* library, const void* code, int*, void**, unsigned, int*, void**, unsigned), cuModuleLoadData(library, code))
+HEDDLE_PASS(cudaLibraryLoadFromFile, (CUmodule* library, const char* path, int*, void**, unsigned, int*, void**, unsigned), cuModuleLoad(library, path))
+HEDDLE_PASS(cudaLibraryUnload, (CUmodule library), cuModuleUnload(library))
+HEDDLE_PASS(cudaLibraryGetKernel, (CUfunction* kernel, CUmodule library, const char* name), cuModuleGetFunction(kernel, library, name))
+HEDDLE_PASS(cudaLibraryGetKernelCount, (unsigned* count, CUmodule library), cuModuleGetFunctionCount(count, library))
+HEDDLE_PASS(cudaLibraryEnumerateKernels, (CUfunction* kernels, unsigned count, CUmodule library), cuModuleEnumerateFunctions(kernels, count, library))
 HEDDLE_API cudaError_t cudaLibraryGetGlobal(void** address, std::size_t* bytes, CUmodule library, const char* name) {
     HEDDLE_CALL;
     CUdeviceptr at = 0;
@@ -36,10 +18,7 @@ HEDDLE_API cudaError_t cudaLibraryGetGlobal(void** address, std::size_t* bytes, 
     return remember(status == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : status);
 }
 HEDDLE_API cudaError_t cudaLibraryGetManaged(void** address, std::size_t* bytes, CUmodule library, const char* name) { return cudaLibraryGetGlobal(address, bytes, library, name); }
-HEDDLE_API cudaError_t cudaKernelSetAttributeForDevice(CUfunction kernel, int attribute, int value, int) {
-    HEDDLE_CALL;
-    return remember(cuFuncSetAttribute(kernel, attribute, value));
-}
+HEDDLE_PASS(cudaKernelSetAttributeForDevice, (CUfunction kernel, int attribute, int value, int), cuFuncSetAttribute(kernel, attribute, value))
 HEDDLE_API cudaError_t cudaFuncGetParamInfo(const void* symbol, std::size_t index, std::size_t* offset, std::size_t* bytes) {
     HEDDLE_CALL;
     CUfunction function = nullptr;
@@ -47,23 +26,14 @@ HEDDLE_API cudaError_t cudaFuncGetParamInfo(const void* symbol, std::size_t inde
     return remember(status != cudaSuccess ? status : cuFuncGetParamInfo(function, index, offset, bytes));
 }
 
-HEDDLE_API cudaError_t cudaMemRangeGetAttribute(void* data, std::size_t room, int attribute, const void* address, std::size_t bytes) {
-    HEDDLE_CALL;
-    return remember(cuMemRangeGetAttribute(data, room, attribute, number(address), bytes));
-}
-HEDDLE_API cudaError_t cudaMemRangeGetAttributes(void** data, std::size_t* rooms, int* attributes, std::size_t count, const void* address, std::size_t bytes) {
-    HEDDLE_CALL;
-    return remember(cuMemRangeGetAttributes(data, rooms, attributes, count, number(address), bytes));
-}
+HEDDLE_PASS(cudaMemRangeGetAttribute, (void* data, std::size_t room, int attribute, const void* address, std::size_t bytes), cuMemRangeGetAttribute(data, room, attribute, number(address), bytes))
+HEDDLE_PASS(cudaMemRangeGetAttributes, (void** data, std::size_t* rooms, int* attributes, std::size_t count, const void* address, std::size_t bytes), cuMemRangeGetAttributes(data, rooms, attributes, count, number(address), bytes))
 HEDDLE_API cudaError_t cudaMemPoolGetAccess(unsigned* flags, Pool* pool, const CUmemLocation* location) { return remember(cuMemPoolGetAccess(flags, pool, location)); }
 HEDDLE_API cudaError_t cudaMemGetDefaultMemPool(Pool** pool, const CUmemLocation* location, int type) { return remember(cuMemGetDefaultMemPool(pool, location, type)); }
 HEDDLE_API cudaError_t cudaMemGetMemPool(Pool** pool, const CUmemLocation* location, int type) { return remember(cuMemGetDefaultMemPool(pool, location, type)); }
-// Attributes of streams are hints: none changes what work does.
-HEDDLE_API cudaError_t cudaStreamGetAttribute(CUstream stream, int attribute, void* value) {
-    HEDDLE_CALL;
-    return remember(cuStreamGetAttribute(stream, attribute, value));
-}
-HEDDLE_API cudaError_t cudaStreamCopyAttributes(CUstream, CUstream) { return cudaSuccess; }
+HEDDLE_PASS(cudaStreamGetAttribute, (CUstream stream, unsigned attribute, void* value), cuStreamGetAttribute(stream, attribute, value))
+HEDDLE_PASS(cudaStreamSetAttribute, (CUstream stream, unsigned attribute, const void* value), cuStreamSetAttribute(stream, attribute, value))
+HEDDLE_PASS(cudaStreamCopyAttributes, (CUstream to, CUstream from), cuStreamCopyAttributes(to, from))
 HEDDLE_API cudaError_t cudaMemset3DAsync(cudaPitchedPtr to, int value, cudaExtent extent, CUstream stream) {
     HEDDLE_CALL;
     for (std::size_t z = 0; z < extent.depth; ++z) {
@@ -87,3 +57,4 @@ HEDDLE_PER_THREAD(cudaMemset3D, _ptds)
 HEDDLE_PER_THREAD(cudaMemset3DAsync, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamCopyAttributes, _ptsz)
 HEDDLE_PER_THREAD(cudaStreamGetAttribute, _ptsz)
+HEDDLE_PER_THREAD(cudaStreamSetAttribute, _ptsz)

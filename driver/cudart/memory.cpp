@@ -43,32 +43,17 @@ HEDDLE_API cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) 
     pointer->ysize = extent.height;
     return cudaMallocPitch(&pointer->ptr, &pointer->pitch, extent.width, extent.height * extent.depth);
 }
-HEDDLE_API cudaError_t cudaHostAlloc(void** address, std::size_t bytes, unsigned flags) {
-    HEDDLE_CALL;
-    return remember(cuMemHostAlloc(address, bytes, flags));
-}
+HEDDLE_PASS(cudaHostAlloc, (void** address, std::size_t bytes, unsigned flags), cuMemHostAlloc(address, bytes, flags))
 HEDDLE_API cudaError_t cudaMallocHost(void** address, std::size_t bytes) { return cudaHostAlloc(address, bytes, 0); }
 HEDDLE_API cudaError_t cudaFree(void* address) {
     HEDDLE_CALL;
     return remember(address == nullptr ? cudaSuccess : cuMemFree_v2(number(address)));
 }
-HEDDLE_API cudaError_t cudaFreeAsync(void* address, CUstream stream) {
-    HEDDLE_CALL;
-    return remember(cuMemFreeAsync(number(address), stream));
-}
+HEDDLE_PASS(cudaFreeAsync, (void* address, CUstream stream), cuMemFreeAsync(number(address), stream))
 HEDDLE_API cudaError_t cudaFreeHost(void* address) { return cudaFree(address); }
-HEDDLE_API cudaError_t cudaHostRegister(void* address, std::size_t bytes, unsigned flags) {
-    HEDDLE_CALL;
-    return remember(cuMemHostRegister_v2(address, bytes, flags));
-}
-HEDDLE_API cudaError_t cudaHostUnregister(void* address) {
-    HEDDLE_CALL;
-    return remember(cuMemHostUnregister(address));
-}
-HEDDLE_API cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
-    HEDDLE_CALL;
-    return remember(cuMemHostGetFlags(flags, host));
-}
+HEDDLE_PASS(cudaHostRegister, (void* address, std::size_t bytes, unsigned flags), cuMemHostRegister_v2(address, bytes, flags))
+HEDDLE_PASS(cudaHostUnregister, (void* address), cuMemHostUnregister(address))
+HEDDLE_PASS(cudaHostGetFlags, (unsigned* flags, void* host), cuMemHostGetFlags(flags, host))
 HEDDLE_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
     HEDDLE_CALL;
     CUdeviceptr at = 0;
@@ -76,10 +61,7 @@ HEDDLE_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsig
     *device = reinterpret_cast<void*>(at);
     return remember(status);
 }
-HEDDLE_API cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* all) {
-    HEDDLE_CALL;
-    return remember(cuMemGetInfo_v2(free_bytes, all));
-}
+HEDDLE_PASS(cudaMemGetInfo, (std::size_t* free_bytes, std::size_t* all), cuMemGetInfo_v2(free_bytes, all))
 HEDDLE_API cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, int kind) {
     if (kind < 0 || kind > 4) return remember(cudaErrorInvalidMemcpyDirection);
     HEDDLE_CALL;
@@ -162,30 +144,12 @@ HEDDLE_API cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, 
 HEDDLE_API cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int) { return copy_symbol(symbol, offset, bytes, to, false, nullptr, true); }
 HEDDLE_API cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, std::size_t bytes, std::size_t offset, int, CUstream stream) { return copy_symbol(symbol, offset, bytes, const_cast<void*>(from), true, stream, false); }
 HEDDLE_API cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, std::size_t bytes, std::size_t offset, int, CUstream stream) { return copy_symbol(symbol, offset, bytes, to, false, stream, false); }
-HEDDLE_API cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-    HEDDLE_CALL;
-    return remember(cuMemsetD8_v2(number(to), static_cast<unsigned char>(value), bytes));
-}
-HEDDLE_API cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, CUstream stream) {
-    HEDDLE_CALL;
-    return remember(cuMemsetD8Async(number(to), static_cast<unsigned char>(value), bytes, stream));
-}
-HEDDLE_API cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
-    HEDDLE_CALL;
-    return remember(cuMemsetD2D8_v2(number(to), pitch, static_cast<unsigned char>(value), width, height));
-}
-HEDDLE_API cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, CUstream stream) {
-    HEDDLE_CALL;
-    return remember(cuMemsetD2D8Async(number(to), pitch, static_cast<unsigned char>(value), width, height, stream));
-}
-HEDDLE_API cudaError_t HEDDLE_NEWEST(cudaMemPrefetchAsync)(const void* address, std::size_t bytes, cudaMemLocation location, unsigned flags, CUstream stream) {
-    HEDDLE_CALL;
-    return remember(cuMemPrefetchAsync_v2(number(address), bytes, location, flags, stream));
-}
-HEDDLE_API cudaError_t HEDDLE_NEWEST(cudaMemAdvise)(const void* address, std::size_t bytes, int advice, cudaMemLocation location) {
-    HEDDLE_CALL;
-    return remember(cuMemAdvise_v2(number(address), bytes, advice, location));
-}
+HEDDLE_PASS(cudaMemset, (void* to, int value, std::size_t bytes), cuMemsetD8_v2(number(to), static_cast<unsigned char>(value), bytes))
+HEDDLE_PASS(cudaMemsetAsync, (void* to, int value, std::size_t bytes, CUstream stream), cuMemsetD8Async(number(to), static_cast<unsigned char>(value), bytes, stream))
+HEDDLE_PASS(cudaMemset2D, (void* to, std::size_t pitch, int value, std::size_t width, std::size_t height), cuMemsetD2D8_v2(number(to), pitch, static_cast<unsigned char>(value), width, height))
+HEDDLE_PASS(cudaMemset2DAsync, (void* to, std::size_t pitch, int value, std::size_t width, std::size_t height, CUstream stream), cuMemsetD2D8Async(number(to), pitch, static_cast<unsigned char>(value), width, height, stream))
+HEDDLE_PASS(HEDDLE_NEWEST(cudaMemPrefetchAsync), (const void* address, std::size_t bytes, cudaMemLocation location, unsigned flags, CUstream stream), cuMemPrefetchAsync_v2(number(address), bytes, location, flags, stream))
+HEDDLE_PASS(HEDDLE_NEWEST(cudaMemAdvise), (const void* address, std::size_t bytes, int advice, cudaMemLocation location), cuMemAdvise_v2(number(address), bytes, advice, location))
 HEDDLE_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
     HEDDLE_CALL;
     *attributes = {};
@@ -209,6 +173,11 @@ HEDDLE_API cudaError_t cudaMemPoolSetAttribute(Pool* pool, int which, void* valu
 HEDDLE_API cudaError_t cudaMemPoolGetAttribute(Pool* pool, int which, void* value) { return remember(cuMemPoolGetAttribute(pool, which, value)); }
 HEDDLE_API cudaError_t cudaMemPoolTrimTo(Pool*, std::size_t) { return cudaSuccess; }
 HEDDLE_API cudaError_t cudaMemPoolSetAccess(Pool*, const void*, std::size_t) { return cudaSuccess; }
+
+// Memory of other processes.
+HEDDLE_PASS(cudaIpcGetMemHandle, (IpcMemoryHandle* handle, void* address), cuIpcGetMemHandle(handle, number(address)))
+HEDDLE_PASS(cudaIpcOpenMemHandle, (void** address, IpcMemoryHandle handle, unsigned flags), cuIpcOpenMemHandle_v2(reinterpret_cast<CUdeviceptr*>(address), handle, flags))
+HEDDLE_PASS(cudaIpcCloseMemHandle, (void* address), cuIpcCloseMemHandle(number(address)))
 
 // Also for the default streams of threads.
 HEDDLE_PER_THREAD(cudaFreeAsync, _ptsz)

@@ -202,8 +202,8 @@ HEDDLE_API cudaError_t cudaFuncSetAttribute(const void* symbol, int which, int v
     const cudaError_t status = function_of(symbol, &function);
     return remember(status != cudaSuccess ? status : cuFuncSetAttribute(function, which, value));
 }
-HEDDLE_API cudaError_t cudaFuncSetCacheConfig(const void*, int) { return cudaSuccess; }
-HEDDLE_API cudaError_t cudaFuncSetSharedMemConfig(const void*, int) { return cudaSuccess; }
+HEDDLE_PASS(cudaFuncSetCacheConfig, (const void*, int config), cuCtxSetCacheConfig(config))
+HEDDLE_PASS(cudaFuncSetSharedMemConfig, (const void*, int config), cuCtxSetSharedMemConfig(config))
 HEDDLE_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* symbol, int threads, std::size_t shared, unsigned flags) {
     HEDDLE_CALL;
     CUfunction function = nullptr;

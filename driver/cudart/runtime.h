@@ -50,3 +50,10 @@ inline CUdeviceptr number(const void* address) {
 #define HEDDLE_CALL                                                                    \
     const std::lock_guard<std::recursive_mutex> lock(heddle::runtime::guard());        \
     if (const cudaError_t not_ready = heddle::runtime::ready(); not_ready != cudaSuccess) return heddle::runtime::remember(not_ready)
+/// A function that does what one of the driver does, in a few words: HEDDLE_PASS(cudaF, (int device), cuF(device)).
+// NOLINTNEXTLINE(bugprone-macro-parentheses): parameters are given in parentheses
+#define HEDDLE_PASS(NAME, PARAMETERS, CALL)                 \
+    HEDDLE_API cudaError_t NAME PARAMETERS {                \
+        HEDDLE_CALL;                                        \
+        return heddle::runtime::remember(CALL);             \
+    }

@@ -60,7 +60,7 @@ struct StridedOperand {
     Number type = Number::f32;
 };
 
-constexpr unsigned kMostOperands = 4, kMostFactors = 4;
+constexpr unsigned kMostOperands = 6, kMostFactors = 4;
 
 /// Numbers as those of heddle::kernels::MatrixPart.
 enum class Part : std::uint32_t { all, lower, upper, strictly_lower, strictly_upper };

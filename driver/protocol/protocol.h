@@ -14,8 +14,10 @@ namespace heddle::driver {
 
 /// The variable of the environment that holds the path of the socket.
 inline constexpr const char* kSocketVariable = "HEDDLE_GPU";
+/// Where it is set, calls say for how long the program has worked since the one before.
+inline constexpr const char* kHostTimeVariable = "HEDDLE_GPU_HOST_TIME";
 /// Both sides come from one build; the server refuses others.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 /// Where memory of all virtual devices, and host memory that devices reach, lies in the program.
 inline constexpr std::uint64_t kMemoryBase = 0x300000000000u;
@@ -33,6 +35,7 @@ enum class Status : std::uint32_t {
     invalid_context = 201,
     no_binary_for_gpu = 209,
     invalid_ptx = 218,
+    unsupported_ptx_version = 222,
     invalid_source = 300,
     invalid_handle = 400,
     not_found = 500,
@@ -84,6 +87,11 @@ enum class Call : std::uint32_t {
     reachable,       ///< address, bytes, then ranges (address, bytes): these alone can be reached of what was reserved
     alias,           ///< address of the program, bytes, address: the first leads to the bytes of the second
     end_alias,       ///< address of the program
+    import_memory,   ///< reserved address, bytes, process, descriptor, offset: leads from now on to memory of another program's devices
+    end_import,      ///< address, bytes
+    write_value,     ///< sends stream, address, value (64 bits), bytes: 4 or 8
+    wait_value,      ///< sends stream, address: the stream goes on when the last value that was written there by one was
+    without_effect,  ///< sends the name of something that was asked for, and changes no time here
 };
 
 /// The number of a stream begins with that of its device. The rest is 0 of the default stream, which all others but non-blocking ones wait for.
@@ -92,6 +100,7 @@ inline constexpr unsigned kDeviceShift = 24;
 struct Header {
     Call call = Call::hello;
     std::uint32_t bytes = 0;  ///< of what follows
+    float host_us = 0;        ///< processor time of the thread since its call before; 0: it is not measured
 };
 
 /// Before what an answer holds: text that kernels printed, and a message for people.
@@ -120,7 +129,7 @@ struct BoardState {
 
 struct FunctionDescription {
     std::uint32_t function, registers, shared_bytes, constant_bytes, local_bytes, maximum_threads, parameter_bytes, parameters;
-    std::uint32_t ptx_version;  ///< times ten
+    std::uint32_t ptx_architecture;  ///< the virtual architecture of its PTX, times ten
     std::uint32_t required_cluster[3];
 };
 
@@ -129,11 +138,20 @@ struct ParameterDescription {
     std::uint32_t offset, bytes;
 };
 
+/// How long lines of a range stay in L2 (CUaccessPolicyWindow). No bytes: no window.
+struct AccessWindow {
+    std::uint64_t base = 0, bytes = 0;
+    float hit_ratio = 0;
+    std::uint32_t hit = 0, miss = 0;  ///< 0 normal, 1 streaming, 2 persisting
+};
+
 struct LaunchRequest {
     std::uint32_t function, stream;
     std::uint32_t grid[3], block[3], cluster[3];
     std::uint32_t shared_bytes;
     std::uint32_t cooperative, programmatic;
+    std::int32_t priority;  ///< of the stream, or of the launch; below 0: before others
+    AccessWindow window;
 };
 
 enum class CopyKind : std::uint32_t { host_to_device, device_to_host, device_to_device, peer, host_to_host };

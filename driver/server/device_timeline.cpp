@@ -24,7 +24,7 @@ bool is_default(std::uint32_t stream) {
 sim::StreamWork& DeviceTimeline::add(std::uint32_t stream) {
     sim::StreamWork work;
     work.stream = stream;
-    work.host_us = machine_->step.launch * 1e6;
+    work.host_us = machine_->step.launch * 1e6 + std::exchange(host_us_, 0);
     for (const auto& [other, last] : last_)
         if (other != stream && (is_default(stream) ? !non_blocking_[other] : is_default(other) && !non_blocking_[stream]))
             work.after.push_back(last);
@@ -36,8 +36,9 @@ sim::StreamWork& DeviceTimeline::add(std::uint32_t stream) {
     return work_.emplace_back(std::move(work));
 }
 
-void DeviceTimeline::add_kernel(std::uint32_t stream, sim::KernelResult kernel) {
+void DeviceTimeline::add_kernel(std::uint32_t stream, sim::KernelResult kernel, int priority) {
     sim::StreamWork& work = add(stream);
+    work.priority = priority;
     work.gap_us = kernel.gap_us;
     work.time_us = kernel.time_us;
     work.waves = kernel.waves;
@@ -91,6 +92,7 @@ void DeviceTimeline::host_waits_for(const std::vector<std::size_t>& works) {
     sim::StreamWork mark;
     mark.stream = kMarks;
     mark.waves = 0;
+    mark.host_us = std::exchange(host_us_, 0);
     mark.after = works;
     mark.blocks_host = true;
     work_.push_back(std::move(mark));
@@ -117,8 +119,31 @@ void DeviceTimeline::schedule() {
     pending_division_ = schedule.division;
 }
 
+// A piece of work without time is put there, and taken back.
+DeviceTimeline::Place DeviceTimeline::next(std::uint32_t stream) {
+    const auto last = last_;
+    const auto waits = waits_;
+    const double host_us = host_us_;
+    add(stream).waves = 0;
+    schedule();
+    const Place place{base_us_ + times_.back().launched_us, base_us_ + times_.back().start_us};
+    work_.pop_back();
+    times_.clear();
+    last_ = last;
+    waits_ = waits;
+    host_us_ = host_us;
+    return place;
+}
+
 void DeviceTimeline::settle() {
-    if (work_.empty()) return;
+    if (work_.empty()) {
+        // With nothing to do for the device, it waits while the host works.
+        const double host_us = std::exchange(host_us_, 0);
+        base_us_ += host_us;
+        division_.host_us += host_us;
+        division_.total_us += host_us;
+        return;
+    }
     schedule();
     for (auto& [number, event] : events_) {
         event.settled_us = time_of(event);

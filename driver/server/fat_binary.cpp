@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kFatBinary = 0xBA55ED50;
 constexpr std::uint64_t kLz4 = 0x2000, kZstd = 0x8000;
-/// PTX of more than this is a damaged header.
+/// An image of more than this is a damaged header.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31;
 
 template <class Value>
@@ -23,21 +23,6 @@ Value at(std::string_view bytes, std::size_t offset) {
     Value value;
     std::memcpy(&value, bytes.data() + offset, sizeof(Value));
     return value;
-}
-
-std::string decompress(std::string_view bytes, std::uint64_t flags, std::uint64_t size) {
-    if (size > kMostBytes) throw Error("a fat binary names PTX of " + std::to_string(size) + " bytes");
-    std::string text(size, '\0');
-    bool whole = false;
-    if ((flags & kZstd) != 0) {
-        const std::size_t written = ZSTD_decompress(text.data(), text.size(), bytes.data(), bytes.size());
-        whole = ZSTD_isError(written) == 0 && written == size;
-    } else {
-        whole = LZ4_decompress_safe(bytes.data(), text.data(), static_cast<int>(bytes.size()), static_cast<int>(size)) ==
-                static_cast<int>(size);
-    }
-    if (!whole) throw Error("PTX in a fat binary does not decompress");
-    return text;
 }
 
 std::string without_end(std::string text) {
@@ -59,15 +44,12 @@ std::vector<Image> read_fat_binary(std::string_view bytes) {
         const auto flags = at<std::uint64_t>(bytes, offset + 40);
         if (header < 48 || size > end - offset || header > end - offset - size)
             throw Error("an entry of a fat binary goes beyond its end");
-        Image image{kind == 1, at<std::uint32_t>(bytes, offset + 28), ""};
-        if (image.is_ptx) {
-            const std::string_view payload = bytes.substr(offset + header, size);
-            const bool packed = (flags & (kLz4 | kZstd)) != 0;
-            image.text = without_end(packed ? decompress(payload.substr(0, compressed != 0 ? compressed : size), flags,
-                                                         at<std::uint64_t>(bytes, offset + 56))
-                                            : std::string(payload));
+        Image image{kind == 1, at<std::uint32_t>(bytes, offset + 28), bytes.substr(offset + header, size), flags & (kLz4 | kZstd), size};
+        if (image.flags != 0) {
+            if (compressed != 0 && compressed < size) image.stored = image.stored.substr(0, compressed);
+            image.bytes = at<std::uint64_t>(bytes, offset + 56);
         }
-        images.push_back(std::move(image));
+        images.push_back(image);
         offset += header + size;
     }
     return images;
@@ -75,27 +57,57 @@ std::vector<Image> read_fat_binary(std::string_view bytes) {
 
 }  // namespace
 
-std::vector<Image> read_images(std::string_view bytes) {
-    if (bytes.size() >= 16 && at<std::uint32_t>(bytes, 0) == kFatBinary) return read_fat_binary(bytes);
-    if (bytes.substr(0, 4) == "\177ELF") return {{false, 0, ""}};
-    const std::string text = without_end(std::string(bytes));
-    if (text.find(".version") == std::string::npos)
-        throw Error("the image is neither a fat binary nor PTX nor an ELF file");
-    return {{true, 0, text}};
+std::string Image::content() const {
+    if (flags == 0) return is_ptx ? without_end(std::string(stored)) : std::string(stored);
+    if (bytes > kMostBytes) throw Error("a fat binary names an image of " + std::to_string(bytes) + " bytes");
+    std::string text(bytes, '\0');
+    bool whole = false;
+    if ((flags & kZstd) != 0) {
+        const std::size_t written = ZSTD_decompress(text.data(), text.size(), stored.data(), stored.size());
+        whole = ZSTD_isError(written) == 0 && written == bytes;
+    } else {
+        const int written = LZ4_decompress_safe(stored.data(), text.data(), static_cast<int>(stored.size()), static_cast<int>(bytes));
+        whole = written >= 0 && static_cast<std::uint64_t>(written) == bytes;
+    }
+    if (!whole) throw Error("an image in a fat binary does not decompress");
+    return is_ptx ? without_end(std::move(text)) : text;
 }
 
-const Image& choose_image(const std::vector<Image>& images, unsigned compute_capability) {
+std::vector<Image> read_images(std::string_view bytes) {
+    if (bytes.size() >= 16 && at<std::uint32_t>(bytes, 0) == kFatBinary) return read_fat_binary(bytes);
+    if (bytes.substr(0, 4) == "\177ELF") return {{false, 0, bytes, 0, bytes.size()}};
+    if (bytes.find(".version") == std::string_view::npos)
+        throw Error("the image is neither a fat binary nor PTX nor an ELF file");
+    return {{true, 0, bytes, 0, bytes.size()}};
+}
+
+const Image* choose_ptx(const std::vector<Image>& images, unsigned compute_capability) {
     const Image* best = nullptr;
     for (const Image& image : images) {
         if (!image.is_ptx || image.compute_capability > compute_capability) continue;
         if (best == nullptr || image.compute_capability > best->compute_capability) best = &image;
     }
-    if (best != nullptr) return *best;
+    return best;
+}
+
+const Image* choose_machine_code(const std::vector<Image>& images, unsigned compute_capability) {
+    const Image* best = nullptr;
+    for (const Image& image : images) {
+        if (image.is_ptx) continue;
+        // An ELF file by itself says inside what it is for.
+        const bool same_generation = image.compute_capability / 10 == compute_capability / 10 || image.compute_capability == 0;
+        if (!same_generation || image.compute_capability > compute_capability) continue;
+        if (best == nullptr || image.compute_capability > best->compute_capability) best = &image;
+    }
+    return best;
+}
+
+void report_no_image(const std::vector<Image>& images, unsigned compute_capability) {
     const std::string number = std::to_string(compute_capability);
     const bool newer = std::any_of(images.begin(), images.end(), [](const Image& image) { return image.is_ptx; });
     throw Error(newer ? "the program's PTX is of newer devices alone than " + number.substr(0, number.size() - 1) + "." + number.back()
-                      : "the program has machine code alone for this device, and no PTX",
-                {}, "compile with -gencode arch=compute_" + number + ",code=compute_" + number);
+                      : "the program has machine code of other devices alone, and no PTX",
+                {}, "compile with -gencode arch=compute_" + number + ",code=compute_" + number, Error::Kind::no_image);
 }
 
 }  // namespace heddle::driver

@@ -32,6 +32,9 @@ std::string key_of(const ptx::LaunchContext& launch, const models::gpu::RunOptio
                                   text_of(launch.block), text_of(launch.cluster), launch.dynamic_shared_bytes, hexadecimal(launch.parameters));
     if (!launch.constants.empty())
         key += identity_of({reinterpret_cast<const char*>(launch.constants.data()), launch.constants.size()}) + "\n";
+    if (options.dependency_release != 0) key += fmt::format("released {}\n", options.dependency_release);
+    if (const ptx::AccessPolicyWindow& window = launch.access_policy_window; window.bytes != 0)
+        key += fmt::format("window {:x}+{} {} {} {}\n", window.base, window.bytes, window.hit_ratio, static_cast<int>(window.hit), static_cast<int>(window.miss));
     for (const models::gpu::L2Residency& resident : options.resident)
         key += fmt::format("{:x}+{} ", resident.base, resident.bytes);
     return key;

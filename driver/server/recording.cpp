@@ -19,7 +19,7 @@
 namespace heddle::driver {
 namespace {
 
-constexpr std::string_view kFirstLine = "heddle-recording 1\n";
+constexpr std::string_view kFirstLine = "heddle-recording 2\n";
 constexpr std::string_view kAnyVersion = "heddle-recording ";
 constexpr std::uint64_t kPieceBytes = 64 << 10;
 constexpr std::uint32_t kNoAnswer = 0xffffffffu;
@@ -71,6 +71,7 @@ RecordingHead head_from(const std::string& line, const std::string& path) {
         json.at("program").get_to(head.program);
         json.at("hardware").get_to(head.hardware);
         json.at("timing").get_to(head.timing);
+        if (json.contains("code")) json.at("code").get_to(head.code);
         json.at("kernel").get_to(head.kernel);
         json.at("range").get_to(head.range);
         json.at("devices").get_to(head.devices);
@@ -230,7 +231,7 @@ RecordingWriter::RecordingWriter(std::string path, const RecordingHead& head) : 
     std::error_code failure;
     if (std::filesystem::exists(path_, failure) && !is_recording(path_))
         throw Error("is there and is no recording: it is not replaced", {path_, 0, ""}, "name another file after --save");
-    const nlohmann::ordered_json json{{"program", head.program}, {"hardware", head.hardware}, {"timing", head.timing},
+    const nlohmann::ordered_json json{{"program", head.program}, {"hardware", head.hardware}, {"timing", head.timing}, {"code", head.code},
                                       {"kernel", head.kernel},   {"range", head.range},       {"devices", head.devices}};
     stream_ = std::make_unique<Stream>(path_, std::string(kFirstLine) + json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
@@ -341,6 +342,7 @@ Recording::Recording(std::string path) : path_(std::move(path)) {
 std::vector<sim::RunResult> Recording::play(const sim::Hardware& hardware, const std::function<void(double)>& progress) const {
     GpuOptions options;
     options.timing = timing_from(head_.timing);
+    options.code = code_named(head_.code);
     options.kernel = head_.kernel;
     options.range = head_.range;
     options.devices = head_.devices;

@@ -2,7 +2,7 @@
 // driver/protocol with what the program put into memory beside them. Playing it hands the same calls to a virtual GPU without a program:
 // there is one meaning of a call and no second form of a program, and values that steer a kernel are computed again.
 //
-// The file: a line "heddle-recording 1", a line of JSON (RecordingHead), then one zstd frame with a checksum, of records:
+// The file: a line "heddle-recording 2", a line of JSON (RecordingHead), then one zstd frame with a checksum, of records:
 //     1  a call: process, Call, status of the answer (kNoAnswer: there was none), bytes of content and answer, content, answer
 //     2  contents: process, address, bytes, and for each piece of kPieceBytes its number; a number that is new is followed by the piece
 //     3  the end: how many calls there were
@@ -27,6 +27,7 @@ struct RecordingHead {
     std::string timing;  ///< as GpuOptions::timing: "all", "distinct", "named", "none"
     std::string kernel, range;
     unsigned devices = 1;
+    std::string code = "auto";  ///< as code_named() takes it
 };
 
 class RecordingWriter {

@@ -2,6 +2,8 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -12,8 +14,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "isa/common/error.h"
+#include "isa/common/limits.h"
 
 namespace heddle::driver {
 namespace {
@@ -49,6 +53,60 @@ bool send_all(int socket, const char* bytes, std::size_t count, int descriptor) 
     return true;
 }
 
+/// A descriptor that is closed in the end.
+struct Descriptor {
+    explicit Descriptor(int of) : number(of) {}
+    ~Descriptor() {
+        if (number >= 0) close(number);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int number;
+};
+
+// What a signal that ends this process leaves nothing of.
+char left_socket[sizeof(sockaddr_un::sun_path)], left_folder[sizeof(sockaddr_un::sun_path)];
+constexpr int kEndings[] = {SIGTERM, SIGHUP};
+
+void tidy_up(int signal_number) {
+    unlink(left_socket);
+    rmdir(left_folder);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/// While it lives: when a program is ended from outside, by a signal, kernels that still run for it are given up.
+class EndWatch {
+  public:
+    explicit EndWatch(int program) : stop_(eventfd(0, EFD_CLOEXEC)) {
+        if (stop_ < 0) fail("watch the program");
+        thread_ = std::thread([this, program] {
+            pollfd waits[] = {{program, POLLIN, 0}, {stop_, POLLIN, 0}};
+            while (poll(waits, 2, -1) < 0 && errno == EINTR) {
+            }
+            if ((waits[0].revents & POLLIN) == 0) return;
+            siginfo_t how{};
+            const bool known = waitid(P_PIDFD, static_cast<id_t>(program), &how, WEXITED | WNOWAIT | WNOHANG) == 0;
+            if (!known || (how.si_code != CLD_KILLED && how.si_code != CLD_DUMPED)) return;
+            // A program that crashed has asked for what it asked for; one that somebody ended is not wanted any more.
+            for (const int ending : {SIGKILL, SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+                if (how.si_status == ending) set_out_of_time();
+        });
+    }
+    ~EndWatch() {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = write(stop_, &one, sizeof one);
+        thread_.join();
+        close(stop_);
+    }
+    EndWatch(const EndWatch&) = delete;
+    EndWatch& operator=(const EndWatch&) = delete;
+
+  private:
+    int stop_;
+    std::thread thread_;
+};
+
 }  // namespace
 
 struct Server::Client {
@@ -76,9 +134,13 @@ Server::Server(const sim::Hardware& hardware, const GpuOptions& options, std::st
     listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener_ < 0 || bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 || listen(listener_, 64) != 0)
         fail("listen at " + path_);
+    std::strncpy(left_socket, path_.c_str(), sizeof left_socket - 1);
+    std::strncpy(left_folder, folder_.c_str(), sizeof left_folder - 1);
+    for (const int ending : kEndings) signal(ending, tidy_up);
 }
 
 Server::~Server() {
+    for (const int ending : kEndings) signal(ending, SIG_DFL);
     close(listener_);
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
@@ -112,7 +174,7 @@ bool Server::read_from(Client& client, bool& more) {
         if (received.size() - at - sizeof header < header.bytes) break;
         const Reader asked(received.data() + at + sizeof header, header.bytes);
         if (recording_ != nullptr) recording_->before(client.process, client.gpu, header.call, asked);
-        const std::optional<Answer> answer = client.gpu.handle(header.call, asked);
+        const std::optional<Answer> answer = client.gpu.handle(header.call, asked, header.host_us);
         if (recording_ != nullptr) recording_->after(client.process, header.call, asked, answer ? &*answer : nullptr);
         at += sizeof header + header.bytes;
         if (!answer) continue;
@@ -131,9 +193,11 @@ bool Server::read_from(Client& client, bool& more) {
 }
 
 int Server::serve_until_end_of(pid_t child) {
-    const int watched = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+    const Descriptor program(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+    const int watched = program.number;
     if (watched < 0) fail("watch the program");
     bool ended = false;
+    const EndWatch watch(watched);
     while (!ended) {
         std::vector<pollfd> waits{{watched, POLLIN, 0}, {listener_, POLLIN, 0}};
         for (const auto& client : clients_) waits.push_back({client->socket, POLLIN, 0});
@@ -155,7 +219,6 @@ int Server::serve_until_end_of(pid_t child) {
         for (std::size_t i = 1; i < waits.size(); ++i) quiet = quiet && waits[i].revents == 0;
         ended = quiet && (waits[0].revents & POLLIN) != 0;
     }
-    close(watched);
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }

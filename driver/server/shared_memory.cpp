@@ -48,6 +48,14 @@ void SharedMemory::remap(std::uint64_t address, std::uint64_t bytes, std::uint64
         throw Error(std::string("cannot map memory at another address: ") + std::strerror(errno));
 }
 
+void SharedMemory::import_from(const std::string& path, std::uint64_t address, std::uint64_t bytes, std::uint64_t offset) {
+    const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    const bool mapped = file >= 0 && mmap(at(address), rounded(bytes, kPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, static_cast<off_t>(offset)) != MAP_FAILED;
+    const int why = errno;
+    if (file >= 0) close(file);
+    if (!mapped) throw Error(std::string("memory of another process cannot be mapped: ") + std::strerror(why));
+}
+
 // First fit. Pages that were never written, or were given back, are zero and take no memory.
 std::uint64_t SharedMemory::allocate(std::uint64_t bytes, std::uint64_t alignment) {
     const std::uint64_t needed = rounded(bytes, kPage) + kGap;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 
 #include "isa/ptx/global_memory.h"
 
@@ -23,6 +24,8 @@ class SharedMemory final : public ptx::MemoryArena {
     /// The bytes of [address, address + bytes) are from now on those of `from`, an address that allocate() gave, or one behind it; of address itself, when they
     /// are the same. The program does the same on its side. Throws heddle::Error when the system refuses.
     void remap(std::uint64_t address, std::uint64_t bytes, std::uint64_t from);
+    /// The bytes of [address, address + bytes) are from now on those of a file from an offset on. Throws heddle::Error when the system refuses.
+    void import_from(const std::string& path, std::uint64_t address, std::uint64_t bytes, std::uint64_t offset);
     /// What a program maps at kMemoryBase.
     int descriptor() const { return descriptor_; }
 

@@ -1,5 +1,6 @@
 // Texture and surface objects: the program describes what is behind them, kernels name them by their handles.
 #include "driver/server/virtual_gpu.h"
+#include "isa/ptx/tensor_map.h"
 #include "isa/common/error.h"
 
 namespace heddle::driver {
@@ -36,7 +37,7 @@ ptx::Texture described_texture(const ImageDescription& image, const TextureDescr
 
 }  // namespace
 
-void VirtualGpu::create_texture(Reader& content, bool surface, Answer& answer) {
+void VirtualGpu::create_object(Reader& content, bool surface, Answer& answer) {
     const auto image = content.get<ImageDescription>();
     try {
         if (memory_.find(image.address, std::max<std::uint64_t>(1, described_image(image).bytes())) == nullptr)
@@ -44,6 +45,42 @@ void VirtualGpu::create_texture(Reader& content, bool surface, Answer& answer) {
         const std::uint64_t object =
             surface ? textures_.add_surface(described_image(image)) : textures_.add(described_texture(image, content.get<TextureDescription>()));
         answer.content.put(object);
+    } catch (const Error& error) {
+        answer.status = Status::invalid_value;
+        answer.message = error.what();
+    }
+}
+
+void VirtualGpu::create_texture(Reader& content, Answer& answer) {
+    create_object(content, false, answer);
+}
+
+void VirtualGpu::create_surface(Reader& content, Answer& answer) {
+    create_object(content, true, answer);
+}
+
+void VirtualGpu::destroy_texture(Reader& content, Answer&) {
+    textures_.remove(content.get<std::uint64_t>());
+}
+
+void VirtualGpu::tensor_map(Reader& content, Answer& answer) {
+    ptx::TensorMap map;
+    map.type = static_cast<ptx::TensorMapType>(content.get<std::uint32_t>());
+    map.rank = static_cast<std::uint8_t>(content.get<std::uint32_t>());
+    map.address = content.get<std::uint64_t>();
+    map.interleave = static_cast<std::uint8_t>(content.get<std::uint32_t>());
+    map.swizzle = static_cast<ptx::TensorMapSwizzle>(content.get<std::uint32_t>());
+    map.promotion = static_cast<ptx::TensorMapPromotion>(content.get<std::uint32_t>());
+    map.fill = static_cast<ptx::TensorMapFill>(content.get<std::uint32_t>());
+    for (unsigned i = 0; i < map.rank && i < ptx::kMaximumTensorRank; ++i) {
+        map.sizes[i] = content.get<std::uint64_t>();
+        const auto stride = content.get<std::uint64_t>();
+        if (i + 1 < map.rank) map.strides[i] = stride;
+        map.box[i] = content.get<std::uint32_t>();
+        map.element_strides[i] = content.get<std::uint32_t>();
+    }
+    try {
+        answer.content.put(map.encode());
     } catch (const Error& error) {
         answer.status = Status::invalid_value;
         answer.message = error.what();

@@ -10,7 +10,7 @@ namespace {
 /// Throws unless the range lies in the memory that both sides share.
 void check_shared(std::uint64_t address, std::uint64_t bytes) {
     if (address < kMemoryBase || bytes > kMemoryBytes || address - kMemoryBase > kMemoryBytes - bytes)
-        throw Error(fmt::format("{} bytes at {:#x} are outside of the memory that is shared", bytes, address));
+        throw Error(fmt::format("{} bytes at {:#x} are outside of the memory that is shared", bytes, address), {}, "", Error::Kind::out_of_bounds);
 }
 
 }  // namespace
@@ -25,14 +25,14 @@ void VirtualGpu::reserve(Reader& content, Answer& answer) {
     answer.content.put(arena_.allocate(bytes, alignment));
 }
 
-void VirtualGpu::give_up(Reader& content) {
+void VirtualGpu::give_up(Reader& content, Answer&) {
     const auto address = content.get<std::uint64_t>();
     const auto bytes = content.get<std::uint64_t>();
     check_shared(address, bytes);
     arena_.release(address, bytes);
 }
 
-void VirtualGpu::remap(Reader& content) {
+void VirtualGpu::remap(Reader& content, Answer&) {
     const auto address = content.get<std::uint64_t>();
     const auto bytes = content.get<std::uint64_t>();
     const auto from = content.get<std::uint64_t>();
@@ -41,7 +41,7 @@ void VirtualGpu::remap(Reader& content) {
     arena_.remap(address, bytes, from);
 }
 
-void VirtualGpu::reachable(Reader& content) {
+void VirtualGpu::reachable(Reader& content, Answer&) {
     const auto first = content.get<std::uint64_t>();
     const auto all = content.get<std::uint64_t>();
     check_shared(first, all);
@@ -58,7 +58,7 @@ void VirtualGpu::reachable(Reader& content) {
     }
 }
 
-void VirtualGpu::alias(Reader& content) {
+void VirtualGpu::alias(Reader& content, Answer&) {
     const auto address = content.get<std::uint64_t>();
     const auto bytes = content.get<std::uint64_t>();
     const auto shared = content.get<std::uint64_t>();
@@ -67,7 +67,27 @@ void VirtualGpu::alias(Reader& content) {
     memory_.map(fmt::format("registered memory at {:#x}", address), address, {arena_.at(shared), bytes});
 }
 
-void VirtualGpu::end_alias(Reader& content) {
+// The other program has the file of its devices' memory open: it is reached through that.
+void VirtualGpu::import_memory(Reader& content, Answer&) {
+    const auto address = content.get<std::uint64_t>();
+    const auto bytes = content.get<std::uint64_t>();
+    const auto process = content.get<std::uint32_t>(), descriptor = content.get<std::uint32_t>();
+    const auto offset = content.get<std::uint64_t>();
+    check_shared(address, bytes);
+    arena_.import_from(fmt::format("/proc/{}/fd/{}", process, descriptor), address, bytes, offset);
+    memory_.map(fmt::format("memory of process {} at {:#x}", process, address), address, {arena_.at(address), bytes});
+}
+
+void VirtualGpu::end_import(Reader& content, Answer&) {
+    const auto address = content.get<std::uint64_t>();
+    const auto bytes = content.get<std::uint64_t>();
+    check_shared(address, bytes);
+    if (!memory_.unmap(address)) throw Error("no memory of another process is at this address");
+    arena_.remap(address, bytes, address);
+    arena_.release(address, bytes);
+}
+
+void VirtualGpu::end_alias(Reader& content, Answer&) {
     if (!memory_.unmap(content.get<std::uint64_t>())) throw Error("no memory is registered at this address");
 }
 

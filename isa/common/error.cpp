@@ -49,11 +49,12 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-Error::Error(std::string problem, SourceLocation where, std::string remedy)
+Error::Error(std::string problem, SourceLocation where, std::string remedy, Kind kind)
     : std::runtime_error(compose(problem, where, remedy)),
       problem_(std::move(problem)),
       where_(std::move(where)),
-      remedy_(std::move(remedy)) {}
+      remedy_(std::move(remedy)),
+      kind_(kind) {}
 
 std::string nearest_word(const std::string& word, const std::string* candidates, std::size_t count) {
     std::string best;

@@ -25,21 +25,6 @@ namespace heddle::ptx {
 
 inline constexpr unsigned kWarpSize = 32;
 
-/// The execution unit that a machine operation occupies.
-enum class Pipeline : std::uint8_t {
-    none,     ///< costs no issue slot: removed by the assembler (cvta of one space, register renaming)
-    fp32,     ///< FADD, FMUL, FFMA, FSETP, ...
-    integer,  ///< IADD3, LOP3, SHF, IMAD (32 bit), ISETP, moves, selects
-    fp64,
-    half,        ///< HADD2, HFMA2 (fp16 and bf16)
-    special,     ///< MUFU: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh; conversions
-    tensor,      ///< HMMA, IMMA, DMMA
-    load_store,  ///< LSU: global, shared, local, constant through LSU, ldmatrix, shuffles
-    branch,      ///< branches, exit, warp-level synchronisation
-    barrier,     ///< bar.sync, bar.arrive, membar, cp.async.wait
-};
-inline constexpr std::size_t kPipelineCount = 10;
-
 /// What a warp does to others when it performs an instruction: how a timing model must let it wait.
 enum class Synchronisation : std::uint8_t {
     none,
@@ -83,6 +68,9 @@ struct CachePolicy {
     bool operator==(const CachePolicy&) const = default;
 };
 
+/// No identifier of a scoreboard.
+inline constexpr std::uint16_t kNoScoreboard = 0xFFFF;
+
 /// What is the same for every execution of an instruction. Scoreboard identifiers name virtual registers
 /// (predicates too) of the kernel, dense from 0 to LoadedKernel::scoreboard_size() - 1.
 struct InstructionInfo {
@@ -119,6 +107,11 @@ struct InstructionInfo {
     bool tensor_a_in_registers = false;
     std::vector<std::uint16_t> reads;  ///< scoreboard identifiers, the guard predicate among them
     std::vector<std::uint16_t> writes;
+    /// Machine code: cycles after which the warp's next instruction may issue, by the control word. 0: PTX, whose registers
+    /// decide.
+    std::uint8_t stall = 0;
+    /// Machine code: the scoreboard identifier that is ready when this instruction has read its operands; kNoScoreboard: none.
+    std::uint16_t operands_read = kNoScoreboard;
     std::uint32_t line = 0;  ///< 1-based line of the PTX text
     SourcePlace source;      ///< LoadedKernel::describe_source() says it in words
 };
@@ -247,6 +240,9 @@ class LoadedKernel {
     /// The 32-bit register that holds each register of `reads` and `writes` of InstructionInfo, the even one
     /// of a pair for 64 bits; kNoRegister for predicates and operands from the constant bank.
     std::span<const std::uint16_t> register_assignment() const;
+    /// The kernel was translated from machine code: control words say when its instructions issue, and scoreboard identifiers
+    /// are the barriers that they set, not registers. nullptr: it was not.
+    const MachineCode* machine_code() const;
     static constexpr std::uint16_t kNoRegister = 0xFFFF;
     /// Values that found no register within the limit of the kernel (.maxnreg, launch bounds, 255) lie in
     /// local memory. Per thread, as ptxas -v counts them: each load and store in the text once.
@@ -327,6 +323,7 @@ struct LaunchContext {
     /// Functional mode: threads of the host that share the work where thread blocks are independent. The results are the same.
     unsigned threads = 1;
     double nanoseconds_per_cycle = 1;  ///< %globaltimer counts nanoseconds, Warp::step()'s clock cycles
+    double start_nanoseconds = 0;      ///< what %globaltimer says when the kernel's clock is 0
     /// A cooperative launch, whose thread blocks all run at once: where its barrier is kept, which %envreg1
     /// (upper half) and %envreg2 say. 0: an ordinary launch. See make_cooperative().
     std::uint64_t grid_workspace = 0;

@@ -154,7 +154,8 @@ void GlobalMemory::write(std::uint64_t address, std::span<const std::byte> bytes
         throw Error("a copy of " + std::to_string(bytes.size()) + " bytes to " + hexadecimal(address) +
                     (allocation == nullptr
                          ? " is outside of every allocation"
-                         : " goes to buffer " + allocation->name + ", which holds no values"));
+                         : " goes to buffer " + allocation->name + ", which holds no values"),
+                    {}, "", Error::Kind::out_of_bounds);
     }
     std::copy(bytes.begin(), bytes.end(),
               allocation->data.begin() + static_cast<std::ptrdiff_t>(address - allocation->base));
@@ -166,7 +167,8 @@ void GlobalMemory::read(std::uint64_t address, std::span<std::byte> bytes) const
         throw Error("a copy of " + std::to_string(bytes.size()) + " bytes from " + hexadecimal(address) +
                     (allocation == nullptr
                          ? " is outside of every allocation"
-                         : " comes from buffer " + allocation->name + ", which holds no values"));
+                         : " comes from buffer " + allocation->name + ", which holds no values"),
+                    {}, "", Error::Kind::out_of_bounds);
     }
     const auto first = allocation->data.begin() + static_cast<std::ptrdiff_t>(address - allocation->base);
     std::copy(first, first + static_cast<std::ptrdiff_t>(bytes.size()), bytes.begin());

@@ -14,6 +14,7 @@
 #include "isa/ptx/forms/half.h"
 #include "isa/ptx/forms/integer.h"
 #include "isa/ptx/forms/logic.h"
+#include "isa/ptx/forms/machine_code.h"
 #include "isa/ptx/forms/matrix.h"
 #include "isa/ptx/forms/memory.h"
 #include "isa/ptx/forms/move.h"
@@ -38,7 +39,7 @@ constexpr auto kTable =
     join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms,
          forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms,
          forms::kMatrixForms, forms::kWarpForms, forms::kControlForms, forms::kWgmmaForms, forms::kMemoryBarrierForms, forms::kBulkCopyForms,
-         forms::kTensorMapForms, forms::kVideoForms, forms::kTextureForms);
+         forms::kTensorMapForms, forms::kVideoForms, forms::kTextureForms, forms::kMachineForms);
 
 constexpr std::size_t kTableSize = kTable.size();
 

@@ -41,6 +41,8 @@ constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
     "vadd2", "vadd4", "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4",
     "vset", "vset2", "vset4", "vshl", "vshr", "vsub", "vsub2", "vsub4", "suld", "suq", "sured", "sust",
     "tex", "tld4", "txq", "clusterlaunchcontrol", "tcgen05",
+    "$nop", "$iadd3", "$iadd3_carry", "$imad", "$imad_wide", "$lea", "$shf", "$isetp_extended", "$plop3", "$ffma", "$fchk", "$shfl",
+    "$double", "$first_lane",
 };
 
 constexpr std::array<std::string_view, kModifierCount> kModifierNames = {

@@ -2,13 +2,17 @@
 // kernels. Source of the rules: "Parallel Thread Execution ISA", version 9.0.
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "isa/ptx/operation.h"
 
 namespace heddle::ptx {
 
@@ -70,10 +74,18 @@ enum class Opcode : std::uint16_t {
     suld, suq, sured, sust, tex, tld4, txq,
     // Blackwell
     clusterlaunchcontrol, tcgen05,
+    // Machine forms: what machine instructions (SASS) mean where no instruction of PTX means it in one step. Their names begin
+    // with '$', and only texts that isa/sass/translate has made may use them: see Dialect in parser.h.
+    machine_nop, machine_iadd3, machine_iadd3_carry, machine_imad, machine_imad_wide, machine_lea, machine_shf, machine_isetp_extended,
+    machine_plop3, machine_ffma, machine_fchk, machine_shfl, machine_double, machine_first_lane,
 };
 // clang-format on
-inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::tcgen05) + 1;
+inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::machine_first_lane) + 1;
 std::string_view name_of(Opcode opcode);
+/// Whether it is one of the machine forms, which users' PTX cannot name.
+constexpr bool is_machine_form(Opcode opcode) {
+    return opcode >= Opcode::machine_nop;
+}
 
 /// Every dotted suffix that is not a type or a state space.
 // clang-format off
@@ -243,6 +255,33 @@ struct MatrixShape {
     bool operator==(const MatrixShape&) const = default;
 };
 
+/// What machine code says of the time of one of its instructions (isa/sass/timing.h).
+struct MachineTiming {
+    Pipeline pipeline = Pipeline::none;     ///< that it occupies
+    Operation operation = Operation::none;  ///< row of the table of latencies and intervals
+    bool uniform = false;                   ///< on the uniform datapath
+    std::uint8_t stall = 1;                 ///< cycles after which the warp's next instruction may issue, at least 1
+    /// Places of the scoreboard: those that it waits for, and those that are ready when its results are written or its operands
+    /// read. There is a place for each barrier that an instruction sets, and one for each word of the parameters.
+    std::vector<std::uint16_t> waits, results;
+    std::uint16_t operands_read = 0xFFFF;  ///< 0xFFFF: none
+    /// General registers read in one operation, in the order of the operands, and whether the reuse cache keeps each;
+    /// 255: none. What register banks see.
+    std::array<std::uint8_t, 3> operands{255, 255, 255};
+    std::array<bool, 3> reuse{};
+    std::uint32_t file = 0, line = 0;  ///< of the source, as in SourcePlace
+    std::string text;                  ///< as nvdisasm prints it
+};
+
+/// The machine code that a kernel was translated from.
+struct MachineCode {
+    std::vector<MachineTiming> instructions;  ///< Instruction::machine refers to them
+    std::uint16_t first_parameter_place = 0;  ///< scoreboard place of the first word of the parameters
+    std::size_t places = 0;                   ///< of the scoreboard
+    unsigned registers = 0;                   ///< 32-bit registers per thread
+    std::vector<Parameter> parameters;        ///< as hosts lay them out; the translated kernel has them as one block
+};
+
 /// One instruction, with labels and names resolved.
 struct Instruction {
     Opcode opcode = Opcode::ret;                 ///< first word of the text
@@ -262,6 +301,8 @@ struct Instruction {
     std::int16_t operations = -1;
     /// A load or store of a value that found no register (isa/ptx/schedule/spill.h): its slot, plus 1.
     std::uint16_t spill_slot = 0;
+    std::uint32_t machine = 0;  ///< of translated kernels: index in MachineCode::instructions, plus 1, of what it was made from
+    bool carries_time = false;  ///< ... and it takes that one's time; the others made from it take none
     std::uint32_t unsupported =
         0;  ///< index in Module::unsupported, plus 1: a kernel with it cannot be loaded
 
@@ -332,6 +373,8 @@ struct Kernel {
     std::uint32_t maximum_cluster_ctas = 0;         ///< .maxclusterrank
     std::uint32_t module_variables = 0;             ///< the first so many of `variables` are the module's
     std::vector<std::string> pragmas;               ///< texts of .pragma, without quotes
+    std::shared_ptr<const MachineCode> machine_code;  ///< that it was translated from; nullptr: none. See
+                                                      ///< Instruction::carries_time
     std::uint32_t line = 0;                         ///< 1-based, of the .entry
 };
 

@@ -1,10 +1,26 @@
 // Classes of machine operations: what a table of issue ports and latencies tells apart.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace heddle::ptx {
+
+/// The execution unit that a machine operation occupies.
+enum class Pipeline : std::uint8_t {
+    none,     ///< costs no issue slot: removed by the assembler (cvta of one space, register renaming)
+    fp32,     ///< FADD, FMUL, FFMA, FSETP, ...
+    integer,  ///< IADD3, LOP3, SHF, IMAD (32 bit), ISETP, moves, selects
+    fp64,
+    half,        ///< HADD2, HFMA2 (fp16 and bf16)
+    special,     ///< MUFU: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh; conversions
+    tensor,      ///< HMMA, IMMA, DMMA
+    load_store,  ///< LSU: global, shared, local, constant through LSU, ldmatrix, shuffles
+    branch,      ///< branches, exit, warp-level synchronisation
+    barrier,     ///< bar.sync, bar.arrive, membar, cp.async.wait
+};
+inline constexpr std::size_t kPipelineCount = 10;
 
 /// Finer than Pipeline: operations of one class have the same issue port, rate and latency on a machine.
 /// Comments name the machine instructions of Volta and later.

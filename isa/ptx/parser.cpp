@@ -18,8 +18,8 @@ constexpr std::size_t kMaximumNesting = 64;
 
 class Parser {
   public:
-    Parser(std::string_view text, const std::string& file_name)
-        : cursor_(tokenize(text, file_name), file_name) {
+    Parser(std::string_view text, const std::string& file_name, Dialect dialect)
+        : cursor_(tokenize(text, file_name), file_name), dialect_(dialect) {
         module_.file_name = file_name;
         declare_reserved_memory();
     }
@@ -362,7 +362,7 @@ class Parser {
         const Token start = cursor_.peek();
         cursor_.expect('{', "before the body");
         SymbolScopes symbols(kernel);
-        InstructionParser instructions(cursor_, kernel, symbols, module_.unsupported);
+        InstructionParser instructions(cursor_, kernel, symbols, module_.unsupported, dialect_);
         try {
             while (symbols.depth() > 0) parse_statement(kernel, symbols, instructions, start);
             check_labels(symbols);
@@ -441,6 +441,7 @@ class Parser {
     }
 
     TokenCursor cursor_;
+    Dialect dialect_;
     DeclarationParser declarations_{cursor_};
     Module module_;
     DebugInformation debug_{cursor_, module_};
@@ -458,12 +459,12 @@ class Parser {
 
 }  // namespace
 
-Module parse(std::string_view text, const std::string& file_name) {
-    return Parser(text, file_name).run();
+Module parse(std::string_view text, const std::string& file_name, Dialect dialect) {
+    return Parser(text, file_name, dialect).run();
 }
 
-std::shared_ptr<const Module> parse_shared(std::string_view text, const std::string& file_name) {
-    return std::make_shared<const Module>(parse(text, file_name));
+std::shared_ptr<const Module> parse_shared(std::string_view text, const std::string& file_name, Dialect dialect) {
+    return std::make_shared<const Module>(parse(text, file_name, dialect));
 }
 
 }  // namespace heddle::ptx

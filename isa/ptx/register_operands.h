@@ -25,4 +25,12 @@ using RegisterOperands = std::array<std::uint16_t, kOperandPositions>;
 std::vector<RegisterOperands> register_operands(std::span<const InstructionInfo> instructions,
                                                 std::span<const std::uint16_t> home);
 
+/// The same of a kernel that was translated from machine code, and whether the reuse cache holds each operand for the warp's next
+/// instruction.
+struct MachineOperands {
+    RegisterOperands operands{};                    ///< general registers; LoadedKernel::kNoRegister: none
+    std::array<bool, kOperandPositions> reuse{};    ///< by position
+};
+std::vector<MachineOperands> machine_operands(const LoadedKernel& kernel);
+
 }  // namespace heddle::ptx

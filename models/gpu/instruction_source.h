@@ -87,6 +87,8 @@ class LaunchSource {
     virtual bool is_complete() const { return false; }
     virtual std::size_t scoreboard_size() const = 0;  ///< identifiers of registers lie below it
     virtual bool reads_clock() const = 0;             ///< values may depend on time
+    /// Instructions say themselves when the next one may issue and what they wait for (InstructionInfo::stall).
+    virtual bool has_control_words() const { return false; }
     /// The place of an instruction in the user's file, for messages.
     virtual SourceLocation place_of(const ptx::InstructionInfo& info) const = 0;
 

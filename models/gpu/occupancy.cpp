@@ -36,18 +36,18 @@ Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned 
     const SmConfig& sm = config.sm;
     if (threads_per_cta == 0 || threads_per_cta > 1024) {
         throw Error("a thread block of " + std::to_string(threads_per_cta) + " threads cannot be launched",
-                    {}, "use 1 to 1024 threads");
+                    {}, "use 1 to 1024 threads", Error::Kind::resources);
     }
     if (registers_per_thread > sm.max_registers_per_thread) {
         throw Error("the kernel needs " + std::to_string(registers_per_thread) +
                         " registers per thread; this GPU has " + std::to_string(sm.max_registers_per_thread),
-                    {}, "keep fewer values alive in the kernel");
+                    {}, "keep fewer values alive in the kernel", Error::Kind::resources);
     }
     if (shared_bytes > config.shared.bytes_per_cta) {
         throw Error("a thread block asks for " + std::to_string(shared_bytes) +
                         " bytes of shared memory; this GPU allows " +
                         std::to_string(config.shared.bytes_per_cta),
-                    {}, "use a smaller tile or fewer stages");
+                    {}, "use a smaller tile or fewer stages", Error::Kind::resources);
     }
     Occupancy result;
     result.warps_per_cta = (threads_per_cta + ptx::kWarpSize - 1) / ptx::kWarpSize;
@@ -74,7 +74,7 @@ Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned 
                         " (" + std::to_string(threads_per_cta) + " threads of " +
                         std::to_string(registers_per_thread) + " registers, " + std::to_string(shared_bytes) +
                         " bytes of shared memory)",
-                    {}, "use fewer threads, registers or shared memory");
+                    {}, "use fewer threads, registers or shared memory", Error::Kind::resources);
     }
     const std::uint64_t wanted = shared_bytes == 0 ? result.ctas_per_sm * config.shared.reserved_per_cta
                                                    : result.ctas_per_sm * result.shared_bytes_per_cta;
@@ -97,7 +97,8 @@ void check_cooperative(const GpuConfig& config, const ptx::LaunchContext& launch
                     " thread blocks is too large: this GPU runs " + std::to_string(most) +
                     " of them at once, " + std::to_string(places.ctas_per_sm) + " on each of " +
                     std::to_string(config.sm.count) + " SMs (limited by " + places.limited_by + ")",
-                {}, "use a grid of at most " + std::to_string(most) + " thread blocks");
+                {}, "use a grid of at most " + std::to_string(most) + " thread blocks",
+                Error::Kind::cooperative_too_large);
 }
 
 }  // namespace heddle::models::gpu

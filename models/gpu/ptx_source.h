@@ -27,6 +27,7 @@ class PtxSource final : public LaunchSource {
     bool is_complete() const override { return true; }
     std::size_t scoreboard_size() const override { return launch_.kernel->scoreboard_size(); }
     bool reads_clock() const override { return launch_.kernel->reads_clock(); }
+    bool has_control_words() const override { return launch_.kernel->machine_code() != nullptr; }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override;
     bool divide(std::uint32_t groups) override;
     std::unique_ptr<BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,

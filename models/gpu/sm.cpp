@@ -250,6 +250,11 @@ void Sm::set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp) {
     for (unsigned i = 0; i < row.written; ++i) slot.scoreboard[registers[i]] = stamp;
 }
 
+// The place of the barrier that says that the operands have been read stands behind those that are written.
+void Sm::set_operands_read(WarpSlot& slot, const TimedInstruction& row, Cycle at) {
+    slot.scoreboard[launch_.plan->kernel.registers[row.first_register + row.written]] = fixed_stamp(at);
+}
+
 /// Why the warp's next instruction does not issue before `ready`.
 CycleReason Sm::reason_of(const WarpSlot& slot, Stamp ready) const {
     const std::uint32_t cycle = cycle_of(ready);
@@ -383,6 +388,9 @@ void Sm::issue(unsigned warp, Cycle now) {
             use_load_store(warp, row, step, now);
             break;
     }
+    if (row.stall != 0) slot.not_before = std::max(slot.not_before, fixed_stamp(now + row.stall));
+    if (row.tells_operands && row.pipeline != ptx::Pipeline::load_store)
+        set_operands_read(slot, row, now + kOperandsRead);
     if (!launch_.watches.empty()) watch_step(warp, index, row.kind, now);
     if (step.started_operations != 0) {
         begin_operations(warp, now);

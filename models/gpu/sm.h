@@ -227,6 +227,11 @@ class Sm : public Block,
     void end_operation(Operation& operation, Cycle now);
     Cycle next_end() const;
     void set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp);
+    /// Cycles from the start of an instruction of variable latency to the moment when its operands have been read, which read
+    /// barriers of machine code tell. Source: Huerta et al., MICRO 2025 (arXiv:2503.20481), table of memory latencies: 9 to 13
+    /// for loads and stores whose queue is empty.
+    static constexpr Cycle kOperandsRead = 10;
+    void set_operands_read(WarpSlot& slot, const TimedInstruction& row, Cycle at);
     void after_step(unsigned warp, const ptx::StepResult& step, Cycle now);
     void release(CtaSlot& cta, std::uint32_t warps, Cycle first_instruction, Cycle now);
     void release_due(Cycle now);

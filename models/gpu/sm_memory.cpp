@@ -127,6 +127,7 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
     }
     sub_core_of(warp).enqueue_load_store(outcome.start);
     state_.first_sub_core = (warp + 1) % kSubCores;
+    if (row.tells_operands) set_operands_read(slot, row, outcome.start + kOperandsRead);
     const bool known = outcome.ready != kNever;
     if (!known) ++state_.cta_slots[slot.cta].loads;
     if (row.kind == TimingKind::async_copy) {

@@ -114,6 +114,7 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
                                   const LaunchSource& source) {
     TimedInstruction row;
     row.info = &info;
+    row.stall = info.stall;
     row.pipeline = info.pipeline;
     row.tensor_macs = info.tensor_macs;
     row.groups_left = info.async_copy_groups_left;
@@ -260,6 +261,10 @@ void add_registers(TimedKernel& kernel, TimedInstruction& row, const ptx::Instru
         registers.insert(registers.end(), info.writes.begin(), info.writes.end());
         row.written = static_cast<std::uint16_t>(info.writes.size());
     }
+    if (info.operands_read != ptx::kNoScoreboard) {
+        registers.push_back(info.operands_read);
+        row.tells_operands = true;
+    }
     for (const std::uint16_t id : info.reads) {
         if (info.asynchronous_tensor &&
             std::find(info.writes.begin(), info.writes.end(), id) != info.writes.end())
@@ -321,7 +326,7 @@ TimedKernel time_kernel(const LaunchSource& source, const GpuConfig& config) {
     TimedKernel result;
     result.scoreboard_size = source.scoreboard_size();
     extend(result, source, config);
-    if (source.is_complete()) share_places(result);
+    if (source.is_complete() && !source.has_control_words()) share_places(result);
     return result;
 }
 

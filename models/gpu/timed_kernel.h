@@ -61,8 +61,10 @@ struct alignas(64) TimedInstruction {
     std::uint8_t slots = 1;  ///< issue slots
     TimingKind kind = TimingKind::arithmetic;
     ptx::Pipeline pipeline = ptx::Pipeline::none;
-    bool waits_for_registers = true;  ///< and for nothing else
-    bool commits = false;             ///< warpgroup_product: ends its group, as machine code says it
+    bool waits_for_registers : 1 = true;  ///< and for nothing else
+    bool commits : 1 = false;             ///< warpgroup_product: ends its group, as machine code says it
+    bool tells_operands : 1 = false;      ///< the first of its registers behind the written ones is ready when operands are read
+    std::uint8_t stall = 0;               ///< cycles until the warp's next instruction, as machine code says it
     std::uint32_t pattern = 0;        ///< of accesses to memory: its number in AccessPatterns
 };
 static_assert(sizeof(TimedInstruction) == 64);

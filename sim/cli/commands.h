@@ -39,6 +39,7 @@ struct ExplorationInterrupted {
 /// These add the subcommands of `heddle validate`.
 void add_validate_attention_command(CLI::App& validate);
 void add_validate_collectives_command(CLI::App& validate);
+void add_validate_cpu_command(CLI::App& validate);
 void add_validate_gemm_command(CLI::App& validate);
 void add_validate_training_command(CLI::App& validate);
 void add_validate_trace_command(CLI::App& validate);

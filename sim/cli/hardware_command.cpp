@@ -126,6 +126,8 @@ std::string spare_silicon(const sim::DieArea& die) {
 void area(const Options& options) {
     const sim::Hardware hardware = load(options.first, options.overrides);
     const sim::DieArea die = hardware.machine().area();
+    if (die.parts.empty())
+        throw Error("the area of a " + hardware.machine().noun() + " is not modelled", {"NAME", 0, ""}, "choose a GPU or a TPU");
     const double price = hardware.machine().die.price_per_hour;
     if (options.json) {
         Json json{{"name", hardware.name},

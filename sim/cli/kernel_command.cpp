@@ -30,7 +30,7 @@ struct Options {
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
-    std::string registers = "allocation", timeline;
+    std::string registers = "allocation", through = "heddle", timeline;
     models::gpu::SeriesSettings series;
     sim::SignalOptions signals;
     unsigned jobs = 0;
@@ -90,6 +90,7 @@ void run_launches(const Options& options) {
     run_options.assembly = options.assembly;
     run_options.threads = options.jobs != 0 ? options.jobs : sim::available_cores();
     run_options.registers_of_ptxas = options.registers == "ptxas";
+    run_options.through_ptxas = options.through == "ptxas";
     run_options.check = options.check;
     run_options.sample = options.sample;
     run_options.series = options.series;
@@ -220,6 +221,12 @@ void add_kernel_command(CLI::App& app) {
                      "it is installed (default: allocation)")
         ->type_name("allocation|ptxas")
         ->check(CLI::IsMember({"allocation", "ptxas"}));
+    command
+        ->add_option("--through", options->through,
+                     "what becomes of PTX: heddle's own pass, or the machine code that ptxas makes of it, where it is installed "
+                     "(default: heddle)")
+        ->type_name("heddle|ptxas")
+        ->check(CLI::IsMember({"heddle", "ptxas"}));
     command->add_option("-j,--jobs", options->jobs, "cores to use; the result is the same (default: all)")
         ->type_name("N")
         ->check(CLI::Range(0u, 4096u));

@@ -46,6 +46,8 @@ constexpr CommandEntry kCommands[] = {
      "Compares bits and times with recorded silicon: is what Heddle says true?"},
     {"compare", "heddle",
      "Explains why two runs differ."},
+    {"devices", "heddle",
+     "Which device for this model? CPU, GPU and TPU side by side: time, energy and price."},
     {"doctor", "heddle-validate",
      "Says what is installed, what is optional and missing, and how to mend it."},
     {"reference", "heddle-steps",

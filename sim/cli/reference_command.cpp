@@ -55,7 +55,7 @@ std::string introduction(const std::string& title, const std::string& word, cons
 std::string hardware_page() {
     std::string text = introduction("Keys of hardware files", "hardware", "heddle hardware describe NAME");
     for (const auto& [title, device] :
-         {std::pair{"GPUs (`kind: gpu`)", "h100-sxm"}, {"TPUs (`kind: tpu`)", "tpu-v5e"}})
+         {std::pair{"GPUs (`kind: gpu`)", "h100-sxm"}, {"TPUs (`kind: tpu`)", "tpu-v5e"}, {"CPUs (`kind: cpu`)", "epyc-9654"}})
         text += fmt::format("\n## {}\n{}", title,
                             key_tables(sim::describe_parameters(sim::load_hardware(device))));
     return text;

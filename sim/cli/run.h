@@ -25,6 +25,7 @@ void add_explore_command(CLI::App& app);
 void add_learn_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
+void add_devices_command(CLI::App& app);
 void add_doctor_command(CLI::App& app);
 void add_reference_command(CLI::App& app);
 void add_parallelism_command(CLI::App& app);

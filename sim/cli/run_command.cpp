@@ -34,7 +34,7 @@ namespace run_command {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string hardware, out, range, save, time = "all";
+    std::string hardware, out, range, save, time = "all", code = "auto", host_time = "none";
     std::vector<std::string> overrides, words;
     sim::Programs programs = sim::Programs::refused;
     unsigned devices = 1;
@@ -60,6 +60,7 @@ driver::GpuOptions gpu_options(const Options& options) {
     gpu.devices = options.devices;
     gpu.check = options.check;
     gpu.range = options.range;
+    gpu.code = driver::code_named(options.code);
     if (options.time == "all") {
         gpu.timing = driver::Timing::all;
     } else if (options.time == "distinct") {
@@ -92,6 +93,10 @@ pid_t start(const Options& options, const std::string& socket) {
         setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
         setenv("NVTX_INJECTION64_PATH", nvtx.c_str(), 1);
         setenv(driver::kSocketVariable, socket.c_str(), 1);
+        if (options.host_time == "measured")
+            setenv(driver::kHostTimeVariable, "1", 1);
+        else
+            unsetenv(driver::kHostTimeVariable);
         execvp(words[0], words.data());
         const int why = errno;
         [[maybe_unused]] const ssize_t told = write(failure[1], &why, sizeof why);
@@ -153,6 +158,11 @@ void run(Options options) {
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     sim::gpu_config(hardware, "CUDA programs need a GPU");
     if (options.json && options.time == "none") throw Error("prints times, and nothing is timed", {"--json", 0, ""}, "leave out --time none");
+    if (!options.range.empty() && options.time == "none")
+        throw Error("chooses what is timed, and nothing is", {"--range", 0, ""}, "leave out --range, or --time none");
+    if (options.host_time == "measured" && (options.time == "none" || !options.save.empty()))
+        throw Error("measures what the program does between its calls, and " + std::string(options.time == "none" ? "nothing is timed" : "a recording does not keep it"),
+                    {"--host-time", 0, ""}, options.time == "none" ? "leave out --time none" : "leave out --save");
     const std::string name = name_of(options.words[0]);
     if (options.out.empty()) options.out = "heddle-run-" + name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
@@ -161,7 +171,7 @@ void run(Options options) {
     std::optional<driver::RecordingWriter> recording;
     if (!options.save.empty()) {
         if (gpu.timing == driver::Timing::none) throw Error("a recording says what is timed, and nothing is", {"--save", 0, ""}, "leave out --time none");
-        recording.emplace(options.save, driver::RecordingHead{name, hardware.name, gpu.timing == driver::Timing::named ? "named" : options.time, gpu.kernel, gpu.range, gpu.devices});
+        recording.emplace(options.save, driver::RecordingHead{name, hardware.name, gpu.timing == driver::Timing::named ? "named" : options.time, gpu.kernel, gpu.range, gpu.devices, options.code});
     }
     driver::Server server(hardware, gpu, name, recording ? &*recording : nullptr);
     // Ctrl-C is the program's; what it did until then is reported.
@@ -216,7 +226,15 @@ void add_run_command(CLI::App& app) {
                         "which launches are timed: `all`, `distinct` (the first of each kernel, grid and block), `none`, or those whose name has this in it")
         ->type_name("WHICH")
         ->capture_default_str();
+    command->add_option("--code", options->code,
+                        "which of the program's code runs: `ptx`, `machine` (its machine code for the device), or `auto` (PTX where there is some, else machine code)")
+        ->check(CLI::IsMember({"auto", "ptx", "machine"}))
+        ->capture_default_str();
     command->add_option("--range", options->range, "times only what is launched inside NVTX ranges of this name")->type_name("NAME");
+    command->add_option("--host-time", options->host_time,
+                        "what the program's own work between calls takes in simulated time: `none`, so that two runs are the same, or what is `measured` here")
+        ->check(CLI::IsMember({"none", "measured"}))
+        ->capture_default_str();
     command->add_option("--save", options->save, "records what the program asks for: `heddle simulate FILE.hrun` times it again, without the program")->type_name("FILE.hrun");
     command->add_flag("--check", options->check, "look for races, uninitialised reads and wrong barriers in shared memory");
     command->add_option("--out", options->out, "folder for the results; default heddle-run-PROGRAM-HARDWARE")->type_name("DIR");

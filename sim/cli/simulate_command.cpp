@@ -11,6 +11,7 @@
 #include "sim/cli/doors.h"
 #include "sim/cli/hand_over.h"
 #include "sim/cli/limits.h"
+#include "sim/cli/other_device.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/simulate_options.h"
@@ -144,13 +145,14 @@ void simulate(Options options) {
     const auto load = [&] { return sim::load_hardware(options.hardware, options.overrides, options.programs); };
     std::optional<sim::Hardware> loaded;  // a mistake in it is told before the workload is read
     if (!options.hardware.empty()) loaded = load();
-    const Workload workload = open(options);
+    Workload workload = open(options);
     if (!loaded) {
         if (!names_a_file(options.workload)) throw no_device();
         options.hardware = hardware_of_recording(workload.device, options.workload);
         loaded = load();
     }
     const sim::Hardware& hardware = *loaded;
+    const std::string other_device = keep_to_recorded_device(workload.trace, workload.device, hardware);
     if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
 
@@ -161,6 +163,7 @@ void simulate(Options options) {
             progress.update(fraction, what);
         };
         result = sim::simulate(workload.trace, workload.name, hardware, options.simulate);
+        if (!other_device.empty()) result.notes.insert(result.notes.begin(), other_device);
     } catch (const sim::DoesNotFit& answer) {
         print(options.json
                   ? sim::memory_json_text(answer.memory)

@@ -1,4 +1,4 @@
-// heddle trace models | inspect | import | export | diff
+// heddle trace models | inspect | doctor | import | export | diff
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,9 +11,13 @@
 #include "sim/cli/trace_inspection.h"
 #include "sim/cli/workload.h"
 #include "sim/cli/programs.h"
+#include "sim/config/gpu_names.h"
+#include "sim/gpu/gpu_machine.h"
+#include "sim/hardware/load_hardware.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
 #include "sim/run/workers/worker_pool.h"
+#include "workloads/importers/open_trace.h"
 #include "workloads/trace_files/read.h"
 #include "workloads/zoo/registry.h"
 
@@ -77,6 +81,19 @@ void inspect(const Options& options) {
                        : inspect_for_people(workload.trace, workload.device));
 }
 
+/// What the recording has and lacks.
+void diagnose(const Options& options) {
+    importers::RecordingFacts facts;
+    trace::RecordedDevice device;
+    const trace::Trace trace = importers::open_trace(options.workload, &device, &facts);
+    const std::string preset = sim::hardware_of_gpu(device.name, device.memory_bytes);
+    double bandwidth = 0;
+    if (!preset.empty())
+        bandwidth = sim::gpu_config(sim::load_hardware(preset), "recorded kernels are those of GPUs").hbm.bandwidth;
+    print(options.json ? diagnosis_as_json(trace, facts, bandwidth)
+                       : diagnosis_for_people(trace, facts, bandwidth));
+}
+
 void diff(const Options& options) {
     const Workload first = open_workload(options.workload, {}), second = open_workload(options.other, {});
     print(options.json ? difference_as_json(first.trace, second.trace)
@@ -87,7 +104,7 @@ void write(const Options& options) {
     const Workload workload = open(options);
     const sim::SignalsHeld whole;  // an interrupted command leaves no part of a file
     trace::write_trace(workload.trace, options.out, workload.device);
-    const std::string told = coverage_for_people(workload.trace) + "wrote " +
+    const std::string told = warning_for_people(workload.trace) + coverage_for_people(workload.trace) + "wrote " +
                              sim::format_count(workload.trace.ops.size()) + " ops to " + options.out + "\n";
     // `heddle trace export mlp /dev/stdout | jq` reads the trace alone.
     std::error_code ignored;
@@ -132,6 +149,14 @@ void add_trace_command(CLI::App& app) {
     inspect_app->footer(
         "Examples:\n  heddle trace inspect step.et\n  heddle trace inspect mlp --option batch=64");
     inspect_app->callback([options] { inspect(*options); });
+
+    CLI::App* doctor_app = trace->add_subcommand(
+        "doctor", "Says what a recording has and lacks, what share of it can be simulated, and which options of the "
+                  "profiler would have recorded the rest.");
+    doctor_app->add_option("RECORDING", options->workload, "a recording, or two of one run: a+b")->required();
+    doctor_app->add_flag("--json", options->json, "print JSON");
+    doctor_app->footer("Example: heddle trace doctor profile.json.gz");
+    doctor_app->callback([options] { diagnose(*options); });
 
     CLI::App* import_app = trace->add_subcommand("import", "Turns a recorded execution into a trace of ops.");
     import_app

@@ -40,8 +40,19 @@ struct Group {
 /// were not recorded (attribute "assumed").
 struct Coverage {
     double understood = 0, estimated = 0, unknown = 0, communication = 0;
-    double total() const { return understood + estimated + unknown; }
+    /// Operands that follow from the kernel's name, grid and block: ops that are simulated, and those that no
+    /// lowering carries out, which a simulation estimates from their bytes.
+    double inferred = 0, roofline = 0;
+    double total() const { return understood + estimated + inferred + roofline + unknown; }
 };
+
+std::string inferred_text(const Coverage& coverage) {
+    if (coverage.inferred + coverage.roofline <= 0) return {};
+    return fmt::format(
+        "{:.1f} % inferred (sizes from names and grids), {:.1f} % inferred without a lowering (by their bytes "
+        "alone), ",
+        100 * coverage.inferred / coverage.total(), 100 * coverage.roofline / coverage.total());
+}
 
 Coverage coverage_of(const trace::Trace& trace) {
     Coverage coverage;
@@ -49,6 +60,8 @@ Coverage coverage_of(const trace::Trace& trace) {
         const double time = op.measured_us.value_or(0);
         if (op.kind == trace::OpKind::collective) {
             coverage.communication += time;
+        } else if (op.get(keys::any.assumed).rfind("inferred: ", 0) == 0) {
+            (op.kind == trace::OpKind::unknown ? coverage.roofline : coverage.inferred) += time;
         } else if (op.kind == trace::OpKind::unknown) {
             coverage.unknown += time;
         } else {
@@ -161,26 +174,34 @@ std::string memory_text(const trace::Trace& trace, const trace::PeakMemory& memo
     return text + parts + "\n";
 }
 
-/// Kernels and ops that no rule understands, the longest first, with why.
-std::string unknown_text(const trace::Trace& trace) {
-    struct Stranger {
-        std::size_t count = 0;
-        double measured_us = 0;
-        std::string reason;
-    };
+/// Kernels or ops of one name that no rule understands.
+struct Stranger {
+    std::size_t count = 0;
+    double measured_us = 0;
+    std::string reason;
+};
+
+/// The longest first, then by count.
+std::vector<std::pair<std::string, Stranger>> strangers_of(const trace::Trace& trace) {
     std::map<std::string, Stranger> strangers;
     for (const trace::Op& op : trace.ops) {
-        if (op.kind != trace::OpKind::unknown) continue;
+        if (op.kind != trace::OpKind::unknown || op.has(keys::any.assumed)) continue;
         Stranger& stranger = strangers[op.kernel_name.empty() ? op.name : op.kernel_name];
         ++stranger.count;
         stranger.measured_us += op.measured_us.value_or(0);
         if (stranger.reason.empty()) stranger.reason = op.get(keys::any.reason);
     }
-    if (strangers.empty()) return {};
     std::vector<std::pair<std::string, Stranger>> order(strangers.begin(), strangers.end());
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
         return a.second.measured_us > b.second.measured_us;
     });
+    return order;
+}
+
+/// Kernels and ops that no rule understands, with why.
+std::string unknown_text(const trace::Trace& trace) {
+    const std::vector<std::pair<std::string, Stranger>> order = strangers_of(trace);
+    if (order.empty()) return {};
     constexpr std::size_t most_lines = 16, longest_name = 60;
     std::vector<std::vector<std::string>> rows{{"not understood", "count", "time", "why"}};
     for (std::size_t i = 0; i < std::min(order.size(), most_lines); ++i) {
@@ -201,6 +222,12 @@ std::string unknown_text(const trace::Trace& trace) {
     return text;
 }
 
+Json coverage_json(const Coverage& coverage) {
+    return {{"understood_us", coverage.understood}, {"estimated_us", coverage.estimated},
+            {"inferred_us", coverage.inferred},     {"inferred_by_bytes_us", coverage.roofline},
+            {"unknown_us", coverage.unknown},       {"communication_us", coverage.communication}};
+}
+
 Json group_json(const Group& group) {
     Json json;
     if (!group.name.empty()) json["name"] = group.name;
@@ -214,6 +241,23 @@ Json group_json(const Group& group) {
 
 }  // namespace
 
+std::string warning_for_people(const trace::Trace& trace) {
+    const Coverage coverage = coverage_of(trace);
+    if (coverage.total() > 0) {
+        const double share = (coverage.understood + coverage.estimated + coverage.inferred) / coverage.total();
+        if (share >= 0.5) return {};
+        return fmt::format("only {:.1f} % of the recorded time can be simulated; `heddle trace doctor` says what "
+                           "is missing\n",
+                           100 * share);
+    }
+    if (trace.ops.empty()) return {};
+    const auto known = std::count_if(trace.ops.begin(), trace.ops.end(),
+                                     [](const trace::Op& op) { return op.kind != trace::OpKind::unknown; });
+    if (2 * static_cast<std::size_t>(known) >= trace.ops.size()) return {};
+    return fmt::format("only {} of {} ops can be simulated; `heddle trace doctor` says what is missing\n", known,
+                       trace.ops.size());
+}
+
 std::string coverage_for_people(const trace::Trace& trace) {
     const Coverage coverage = coverage_of(trace);
     const double total = coverage.total();
@@ -222,9 +266,9 @@ std::string coverage_for_people(const trace::Trace& trace) {
         text = fmt::format(
             "coverage of {} of recorded time: {:.1f} % understood, {:.1f} % estimated (operands or numbers "
             "assumed), "
-            "{:.1f} % unknown\n",
+            "{}{:.1f} % unknown\n",
             sim::format_microseconds(total), 100 * coverage.understood / total,
-            100 * coverage.estimated / total, 100 * coverage.unknown / total);
+            100 * coverage.estimated / total, inferred_text(coverage), 100 * coverage.unknown / total);
     }
     if (coverage.communication > 0)
         text += "communication, apart: " + sim::format_microseconds(coverage.communication) + "\n";
@@ -259,7 +303,7 @@ std::string inspect_for_people(const trace::Trace& trace, const trace::RecordedD
     text += "\n" + table("op kind", inspection.kinds, recorded) + "\n" +
             table("phase", inspection.phases, recorded);
     text += layers_text(trace, inspection.layers) + memory_text(trace, inspection.memory);
-    return text + "\n" + coverage_for_people(trace) + unknown_text(trace);
+    return warning_for_people(trace) + text + "\n" + coverage_for_people(trace) + unknown_text(trace);
 }
 
 std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevice& device) {
@@ -278,10 +322,7 @@ std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevi
     for (const Group& group : inspection.kinds) json["kinds"].push_back(group_json(group));
     json["phases"] = Json::array();
     for (const Group& group : inspection.phases) json["phases"].push_back(group_json(group));
-    json["coverage"] = {{"understood_us", inspection.coverage.understood},
-                        {"estimated_us", inspection.coverage.estimated},
-                        {"unknown_us", inspection.coverage.unknown},
-                        {"communication_us", inspection.coverage.communication}};
+    json["coverage"] = coverage_json(inspection.coverage);
     json["layers"] = Json::array();
     for (const trace::RepeatedLayers& layers : inspection.layers) {
         json["layers"].push_back({{"phase", trace::name_of(layers.phase)},
@@ -302,6 +343,108 @@ std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevi
     for (const auto& [kernel, count] : inspection.unknown) {
         json["unknown"].push_back({{"kernel", kernel}, {"count", count}});
     }
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+namespace {
+
+/// Inferred sizes beside the recorded time: the bytes of inferred ops that take long enough for bandwidth to
+/// count, as a fraction of what the device could have moved meanwhile.
+struct SizeCheck {
+    std::size_t ops = 0, too_large = 0;
+    double needed_us = 0, recorded_us = 0;
+};
+
+SizeCheck check_sizes(const trace::Trace& trace, double bandwidth) {
+    // Shorter kernels are decided by their launch; what fits L2 may move faster than memory does.
+    constexpr double kLongEnough_us = 20, kMost = 1.1;
+    SizeCheck check;
+    if (bandwidth <= 0) return check;
+    for (const trace::Op& op : trace.ops) {
+        const bool moves = op.kind == trace::OpKind::elementwise || op.kind == trace::OpKind::copy ||
+                           op.kind == trace::OpKind::fill;
+        if (!moves || !op.measured_us || *op.measured_us < kLongEnough_us ||
+            op.get(keys::any.assumed).rfind("inferred: ", 0) != 0)
+            continue;
+        const double needed_us = 1e6 * trace::bytes_moved(trace, op) / bandwidth;
+        ++check.ops;
+        check.too_large += needed_us > kMost * *op.measured_us ? 1 : 0;
+        check.needed_us += needed_us;
+        check.recorded_us += *op.measured_us;
+    }
+    return check;
+}
+
+}  // namespace
+
+std::string diagnosis_for_people(const trace::Trace& trace, const importers::RecordingFacts& facts,
+                                 double bandwidth) {
+    std::string text = warning_for_people(trace);
+    if (!facts.is_recording) return text + "not a recording, but a step that is described in full\n";
+    text += "recording: " + facts.kind;
+    if (!facts.device.name.empty()) {
+        const std::string preset = sim::hardware_of_gpu(facts.device.name, facts.device.memory_bytes);
+        text += " of " + facts.device.name +
+                (preset.empty() ? ", which no hardware file describes" : " (--hardware " + preset + ")");
+    }
+    text += fmt::format("\ncalls: {}, with shapes {}, with numbers {}, with results {}\n",
+                        sim::format_count(facts.calls), sim::format_count(facts.calls_with_shapes),
+                        sim::format_count(facts.calls_with_numbers),
+                        sim::format_count(facts.calls_with_results));
+    if (facts.kernels > 0)
+        text += fmt::format(
+            "kernels and copies: {}, {} in all; with a grid {}, launched by no recorded call {} ({})\n",
+            sim::format_count(facts.kernels), sim::format_microseconds(facts.kernel_us),
+            sim::format_count(facts.kernels_with_grid), sim::format_count(facts.kernels_without_call),
+            sim::format_microseconds(facts.without_call_us));
+    text += coverage_for_people(trace);
+    if (const SizeCheck check = check_sizes(trace, bandwidth); check.ops > 0)
+        text += fmt::format(
+            "inferred sizes of {} longer kernels need {:.0f} % of the device's bandwidth in the recorded time; {} "
+            "need more than it has\n",
+            check.ops, 100 * check.needed_us / check.recorded_us, check.too_large);
+    const std::vector<importers::MissingFact> missing = importers::missing_facts(facts);
+    if (!missing.empty()) {
+        std::vector<std::vector<std::string>> rows{{"missing", "what would have recorded it"}};
+        for (const importers::MissingFact& one : missing) rows.push_back({one.what, one.remedy});
+        text += "\n" + sim::fit_columns(rows, {false, false}, table_width());
+    }
+    return text + unknown_text(trace);
+}
+
+std::string diagnosis_as_json(const trace::Trace& trace, const importers::RecordingFacts& facts, double bandwidth) {
+    const Coverage coverage = coverage_of(trace);
+    Json json{{"kind", facts.is_recording ? facts.kind : "step"},
+              {"device",
+               {{"name", facts.device.name},
+                {"memory_bytes", facts.device.memory_bytes},
+                {"hardware", sim::hardware_of_gpu(facts.device.name, facts.device.memory_bytes)}}},
+              {"calls", facts.calls},
+              {"calls_with_shapes", facts.calls_with_shapes},
+              {"calls_with_numbers", facts.calls_with_numbers},
+              {"calls_with_results", facts.calls_with_results},
+              {"kernels", facts.kernels},
+              {"kernels_with_grid", facts.kernels_with_grid},
+              {"kernels_without_call", facts.kernels_without_call},
+              {"copies", facts.copies},
+              {"copies_with_bytes", facts.copies_with_bytes},
+              {"collectives", facts.collectives},
+              {"collectives_with_bytes", facts.collectives_with_bytes}};
+    json["coverage"] = coverage_json(coverage);
+    const SizeCheck check = check_sizes(trace, bandwidth);
+    json["inferred_sizes"] = {{"ops", check.ops},
+                              {"too_large", check.too_large},
+                              {"needed_us", check.needed_us},
+                              {"recorded_us", check.recorded_us}};
+    json["missing"] = Json::array();
+    for (const importers::MissingFact& one : importers::missing_facts(facts))
+        json["missing"].push_back({{"what", one.what}, {"remedy", one.remedy}});
+    json["unknown"] = Json::array();
+    for (const auto& [name, stranger] : strangers_of(trace))
+        json["unknown"].push_back({{"kernel", name},
+                                   {"count", stranger.count},
+                                   {"measured_us", stranger.measured_us},
+                                   {"reason", stranger.reason}});
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

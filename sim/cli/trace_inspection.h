@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "workloads/importers/recording_facts.h"
 #include "workloads/trace/recorded_device.h"
 #include "workloads/trace/trace.h"
 
@@ -12,6 +13,17 @@ namespace heddle::cli {
 /// the layers found by repetition; the peak of memory from tensor lifetimes; and the fraction of the recorded
 /// time that is understood. Ops that are not understood are counted and listed by their recorded kernels.
 std::string inspect_for_people(const trace::Trace& trace, const trace::RecordedDevice& device);
+
+/// Returns one line where less than half of the recorded time (without one, of the ops) can be simulated;
+/// else nothing.
+std::string warning_for_people(const trace::Trace& trace);
+
+/// What a recording has and lacks, how much of it can be simulated, which options of the profiler would have
+/// recorded the rest, and whether the device could have moved the bytes that were inferred in the recorded
+/// time. `bandwidth` is the device's, in bytes per second; 0: not known.
+std::string diagnosis_for_people(const trace::Trace& trace, const importers::RecordingFacts& facts,
+                                 double bandwidth);
+std::string diagnosis_as_json(const trace::Trace& trace, const importers::RecordingFacts& facts, double bandwidth);
 
 /// Returns one line with the fraction of the recorded time that is understood, and what is not; empty where
 /// nothing was recorded.

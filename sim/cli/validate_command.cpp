@@ -235,6 +235,7 @@ void add_validate_command(CLI::App& app) {
         "nothing was compared, 2 bad input.");
     add_validate_attention_command(*command);
     add_validate_collectives_command(*command);
+    add_validate_cpu_command(*command);
     add_validate_gemm_command(*command);
     add_validate_training_command(*command);
     add_validate_trace_command(*command);

@@ -8,6 +8,7 @@
 #include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
 #include "sim/cli/limits.h"
+#include "sim/cli/other_device.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/workload.h"
 #include "sim/gpu/gpu_machine.h"
@@ -52,8 +53,9 @@ sim::Hardware hardware_of(const trace::RecordedDevice& device, const Options& op
 }
 
 void run_command(const Options& options) {
-    const Workload workload = open_workload(options.trace, {});
+    Workload workload = open_workload(options.trace, {});
     const sim::Hardware hardware = hardware_of(workload.device, options);
+    keep_to_recorded_device(workload.trace, workload.device, hardware);
     check_kinds(options.kinds, workload.trace, options.trace);
     validation::RecordedStep step;
     {

@@ -12,6 +12,7 @@
 
 #include "isa/common/text_file.h"
 #include "sim/config/file_chain.h"
+#include "sim/config/this_host.h"
 
 namespace heddle::sim {
 namespace {
@@ -167,7 +168,9 @@ std::string find_extended(const Setting& extends, const std::string& file,
 }  // namespace
 
 HardwareText read_hardware_file(const std::string& path) {
-    return read_file_chain(path, find_hardware_file);
+    HardwareText text = read_file_chain(path, find_hardware_file);
+    if (text.name == "this-host") add_this_host(text);
+    return text;
 }
 
 HardwareText read_file_chain(const std::string& path,

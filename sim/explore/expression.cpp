@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 
 #include "isa/common/error.h"
+#include "isa/common/expression_syntax.h"
 #include "isa/common/nesting.h"
 #include "sim/explore/axis.h"
 
@@ -80,6 +82,10 @@ bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
 
+constexpr int kPower = 3;
+constexpr std::array kFormulaInfix{InfixOperator{"+", 1}, InfixOperator{"-", 1}, InfixOperator{"*", 2}, InfixOperator{"/", 2},
+                                   InfixOperator{"^", kPower, Grouping::right}};
+
 /// Powers beyond are those of nothing that a parameter has.
 int limited(std::int64_t power) {
     constexpr std::int64_t kMost = 1 << 30;
@@ -136,128 +142,90 @@ std::string name_of(const Dimension& dimension) {
     return text;
 }
 
-/// Precedence climbing; nodes come out in the order of a stack machine.
+/// Nodes come out in the order of a stack machine.
 class ExpressionParser {
   public:
-    ExpressionParser(Expression& result) : result_(result), text_(result.text_) {}
+    ExpressionParser(Expression& result) : result_(result), text_(result.text_), cursor_(text_) {}
 
     void parse() {
         sum();
-        skip();
-        if (at_ < text_.size()) fail();
+        cursor_.skip_space();
+        if (!cursor_.at_end()) fail();
     }
 
   private:
     using Kind = Expression::Kind;
 
     [[noreturn]] void fail() const {
-        const std::string rest = trimmed(text_.substr(at_));
+        const std::string rest = trimmed(std::string(cursor_.rest()));
         throw Error(
             rest.empty() ? "`" + text_ + "` ends too early" : "`" + text_ + "`: cannot read `" + rest + "`",
             {result_.option_, 0, ""}, "write for example `hbm.stacks * 670 GB/s`");
     }
-    void skip() {
-        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-    }
-    bool take(char c) {
-        skip();
-        if (at_ >= text_.size() || text_[at_] != c) return false;
-        ++at_;
-        return true;
-    }
+    bool take(std::string_view symbol) { return cursor_.take(symbol); }
     void emit(Kind kind) { result_.nodes_.push_back({kind, {}, ""}); }
 
-    void sum() {
-        product();
-        for (;;) {
-            if (take('+')) {
-                product();
-                emit(Kind::add);
-            } else if (take('-')) {
-                product();
-                emit(Kind::subtract);
-            } else {
-                return;
-            }
-        }
+    void sum() { operators(1); }
+    bool operators(int least) {
+        static constexpr std::array kKinds{Kind::add, Kind::subtract, Kind::multiply, Kind::divide, Kind::power};  // as in kFormulaInfix
+        return read_operators(
+            least, [this](int low, int high) { return cursor_.take_operator(kFormulaInfix, low, high); }, [this] { return operand(); },
+            [this](const InfixOperator& op, bool, bool) {
+                emit(kKinds[static_cast<std::size_t>(&op - kFormulaInfix.data())]);
+                return true;
+            });
     }
-    void product() {
-        power();
-        for (;;) {
-            if (take('*')) {
-                power();
-                emit(Kind::multiply);
-            } else if (take('/')) {
-                power();
-                emit(Kind::divide);
-            } else {
-                return;
-            }
-        }
-    }
-    void power() {
+    bool operand() {
         const Nesting level(depth_, [this] {
             throw Error("`" + text_ + "` is nested too deeply", {result_.option_, 0, ""},
                         "parentheses, signs and powers nest at most " + std::to_string(kDeepestNesting) + " deep");
         });
-        if (take('-')) {
-            power();
+        if (take("-")) {
+            operators(kPower);
             emit(Kind::negate);
-        } else {
-            atom();
-            if (take('^')) {
-                power();
-                emit(Kind::power);
-            }
-        }
-    }
-    void atom() {
-        skip();
-        if (take('(')) {
+        } else if (take("(")) {
             sum();
-            if (!take(')')) fail();
-        } else if (at_ < text_.size() &&
-                   (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.')) {
+            if (!take(")")) fail();
+        } else if (cursor_.at_number()) {
             number();
         } else {
             word();
         }
+        return true;
     }
     void number() {
         double number = 0;
-        const auto [end, failure] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
+        const auto [end, failure] = std::from_chars(text_.data() + cursor_.at(), text_.data() + text_.size(), number);
         if (failure != std::errc{} || !std::isfinite(number)) fail();
-        at_ = static_cast<std::size_t>(end - text_.data());
-        const std::size_t before = at_;
-        skip();
+        cursor_.go_to(static_cast<std::size_t>(end - text_.data()));
+        const std::size_t before = cursor_.at();
+        cursor_.skip_space();
+        const std::size_t at = cursor_.at();
         for (const Unit& unit : kUnits) {
             const std::string symbol = unit.symbol;
-            if (text_.compare(at_, symbol.size(), symbol) != 0) continue;
-            const std::size_t after = at_ + symbol.size();
+            if (text_.compare(at, symbol.size(), symbol) != 0) continue;
+            const std::size_t after = at + symbol.size();
             if (after < text_.size() && is_word(text_[after]) && is_word(symbol.back())) continue;
-            at_ = after;
+            cursor_.go_to(after);
             result_.nodes_.push_back({Kind::number, {number * unit.factor, unit.dimension}, ""});
             return;
         }
-        if (at_ < text_.size() && std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) {
-            std::size_t end_of_word = at_;
-            while (end_of_word < text_.size() && is_word(text_[end_of_word])) ++end_of_word;
-            throw Error("`" + text_ + "`: there is no unit `" + text_.substr(at_, end_of_word - at_) + "`",
+        if (std::isalpha(static_cast<unsigned char>(cursor_.peek())) != 0) {
+            throw Error("`" + text_ + "`: there is no unit `" + std::string(cursor_.word(".")) + "`",
                         {result_.option_, 0, ""},
                         "units are those of hardware files: MHz, MiB, GB/s, W, us, %; and mm2");
         }
-        at_ = before;
+        cursor_.go_to(before);
         result_.nodes_.push_back({Kind::number, {number, kNone}, ""});
     }
     void word() {
-        const std::size_t begin = at_;
-        while (at_ < text_.size() && is_word(text_[at_])) ++at_;
-        const std::string word = text_.substr(begin, at_ - begin);
+        const std::size_t begin = cursor_.at();
+        const std::string word(cursor_.word("."));
         if (word.empty() || std::isalpha(static_cast<unsigned char>(word[0])) == 0) {
-            at_ = begin;
+            cursor_.go_to(begin);
             fail();
         }
-        if (!take('(')) {
+        if (!take("(")) {
             result_.nodes_.push_back({Kind::name, {}, word});
             return;
         }
@@ -274,16 +242,16 @@ class ExpressionParser {
                         "known: min, max, round, floor, ceil, sqrt");
         sum();
         if (two) {
-            if (!take(',')) fail();
+            if (!take(",")) fail();
             sum();
         }
-        if (!take(')')) fail();
+        if (!take(")")) fail();
         emit(kind);
     }
 
     Expression& result_;
     const std::string& text_;
-    std::size_t at_ = 0;
+    TextCursor cursor_;
     unsigned depth_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "isa/common/error.h"
+#include "sim/area/die_area.h"
 
 namespace heddle::explore {
 namespace {
@@ -46,8 +47,10 @@ std::vector<std::string> words_of(const std::string& list) {
 void check_known_of(const Objective& objective, const sim::Hardware& base, const std::string& option) {
     const bool energy = objective.name == "energy" || objective.name == "edp";
     if (energy && !base.machine().power_limit())
-        throw Error("`" + objective.name + "` is known of GPUs only: the power of TPUs is not modelled",
+        throw Error("`" + objective.name + "` is known of GPUs only: the power of TPUs and CPUs is not modelled",
                     {option, 0, ""}, "leave it out");
+    if (objective.name == "area" && base.machine().area().parts.empty())
+        throw Error("the area of a " + base.machine().noun() + " is not modelled", {option, 0, ""}, "leave `area` out");
     const bool money = objective.unit.find('$') != std::string::npos;
     if (money && base.machine().die.price_per_hour <= 0)
         throw Error("`" + objective.name + "` needs a price, and " + base.name + " has none", {option, 0, ""},

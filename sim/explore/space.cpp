@@ -27,7 +27,8 @@ std::map<std::string, double> derived_values(const sim::Hardware& hardware) {
     std::map<std::string, double> values;
     const sim::DieArea area = hardware.machine().area();
     for (const sim::AreaPart& part : area.parts) values["area." + part.name] = part.mm2;
-    values["area.total"] = area.total();
+    // A kind whose area is not modelled has no parts.
+    if (!area.parts.empty()) values["area.total"] = area.total();
     if (const auto limit = hardware.machine().power_limit()) values["power.tdp"] = *limit;
     values["price.hour"] = hardware.machine().die.price_per_hour;
     return values;

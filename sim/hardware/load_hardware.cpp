@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/config/distance.h"
+#include "sim/cpu/cpu_machine.h"
 #include "sim/gpu/gpu_machine.h"
 #include "sim/machine/kinds.h"
 #include "sim/tpu/tpu_machine.h"
@@ -69,7 +70,7 @@ std::string list_of_kinds(const std::string& before) {
 /// A machine of the file's kind with the kind's own values.
 std::unique_ptr<Machine> machine_for(const HardwareText& text) {
     static const bool built_in = [] {
-        for (MachineKind kind : {gpu_kind(), tpu_kind()}) add_machine_kind(std::move(kind));
+        for (MachineKind kind : {cpu_kind(), gpu_kind(), tpu_kind()}) add_machine_kind(std::move(kind));
         return true;
     }();
     static_cast<void>(built_in);

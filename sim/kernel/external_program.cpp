@@ -10,6 +10,7 @@
 
 #include "isa/common/error.h"
 #include "isa/common/text_file.h"
+#include "isa/target/generation.h"
 
 namespace heddle::kernel {
 
@@ -41,6 +42,20 @@ int run_program(const std::vector<std::string>& words, const std::string& log) {
     int status = 0;
     if (::waitpid(process, &status, 0) != process || !WIFEXITED(status)) return 1;
     return WEXITSTATUS(status);
+}
+
+void run_ptxas(std::vector<std::string> arguments, const std::string& log, const std::string& module, const std::string& remedy) {
+    const char* named = std::getenv("HEDDLE_PTXAS");
+    arguments.insert(arguments.begin(), named != nullptr ? named : "ptxas");
+    const int code = run_program(arguments, log);
+    const SourceLocation where{module, 0, ""};
+    if (code == 127) throw Error("ptxas is not there", where, "install the CUDA toolkit, name ptxas in HEDDLE_PTXAS, or " + remedy);
+    if (code != 0) throw Error("ptxas refuses the module: " + first_complaint(text_of_file(log)), where, remedy);
+}
+
+std::string ptxas_target(unsigned compute_capability) {
+    return target::nearest_generation(compute_capability).has_specific_target ? target::specific_target(compute_capability)
+                                                                              : "sm_" + std::to_string(compute_capability);
 }
 
 std::string first_complaint(const std::string& log) {

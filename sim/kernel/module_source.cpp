@@ -45,7 +45,7 @@ std::string module_text(const std::string& path, const std::vector<std::string>&
     const std::string ending = fs::path(path).extension().string();
     if (ending == ".ptx") return text_of_file(path);
     if (ending == ".cu") return compile(path, nvcc_flags, compute_capability);
-    throw Error("a module is a .ptx or a .cu file", {path, 0, ""});
+    throw Error("a module is a .ptx, a .cu or a .cubin file", {path, 0, ""});
 }
 
 const ptx::Kernel& find_kernel(const ptx::Module& module, const std::string& entry) {

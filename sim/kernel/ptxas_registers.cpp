@@ -5,8 +5,6 @@
 #include <sstream>
 #include <vector>
 
-#include "isa/common/error.h"
-#include "isa/target/generation.h"
 #include "sim/kernel/external_program.h"
 
 namespace heddle::kernel {
@@ -34,27 +32,12 @@ RegisterCounts parse_register_counts(const std::string& output) {
 
 RegisterCounts ptxas_registers(const std::string& text, unsigned compute_capability,
                                const std::string& module) {
-    const SourceLocation where{module, 0, ""};
     const ScratchFolder folder;
     const std::string input = (folder.path() / "module.ptx").string();
     const std::string log = (folder.path() / "log").string();
     std::ofstream(input, std::ios::binary) << text;
-    const char* named = std::getenv("HEDDLE_PTXAS");
-    const std::string architecture = target::nearest_generation(compute_capability).has_specific_target
-                                         ? target::specific_target(compute_capability)
-                                         : "sm_" + std::to_string(compute_capability);
-    const int code = run_program({named != nullptr ? named : "ptxas", "-v", "-arch=" + architecture, input,
-                                  "-o", (folder.path() / "module.cubin").string()},
-                                 log);
-    if (code == 127) {
-        throw Error("ptxas is not there to count registers", where,
-                    "install the CUDA toolkit, name ptxas in HEDDLE_PTXAS, or leave out --registers ptxas");
-    }
-    if (code != 0) {
-        throw Error(
-            "ptxas refuses the module for " + architecture + ": " + first_complaint(text_of_file(log)), where,
-            "leave out --registers ptxas");
-    }
+    run_ptxas({"-v", "-arch=" + ptxas_target(compute_capability), input, "-o", (folder.path() / "module.cubin").string()}, log, module,
+              "leave out --registers ptxas");
     return parse_register_counts(text_of_file(log));
 }
 

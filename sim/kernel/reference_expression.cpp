@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <utility>
 
 #include "isa/common/error.h"
+#include "isa/common/expression_syntax.h"
 #include "isa/common/nesting.h"
 
 namespace heddle::kernel {
@@ -52,7 +52,14 @@ constexpr std::array<Function, 26> kFunctions{{
     {"?:", 3, [](const double* v) { return v[0] != 0 ? v[1] : v[2]; }},
 }};
 
-std::size_t function_named(const std::string& name) {
+constexpr std::array kReferenceInfix{
+    InfixOperator{">=", 1, Grouping::none}, InfixOperator{"<=", 1, Grouping::none}, InfixOperator{"==", 1, Grouping::none},
+    InfixOperator{"!=", 1, Grouping::none}, InfixOperator{">", 1, Grouping::none},  InfixOperator{"<", 1, Grouping::none},
+    InfixOperator{"+", 2},                  InfixOperator{"-", 2},                  InfixOperator{"*", 3},
+    InfixOperator{"/", 3},                  InfixOperator{"%", 3},
+};
+
+std::size_t function_named(std::string_view name) {
     const auto* found = std::find_if(kFunctions.begin(), kFunctions.end(),
                                      [&](const Function& function) { return function.name == name; });
     return static_cast<std::size_t>(found - kFunctions.begin());
@@ -60,77 +67,49 @@ std::size_t function_named(const std::string& name) {
 
 }  // namespace
 
-/// Recursive descent; what binds tighter lies deeper. Steps come out in the order of a stack machine.
+/// Steps come out in the order of a stack machine.
 class ReferenceParser {
   public:
-    ReferenceParser(const std::string& text, ReferenceExpression& result) : text_(text), result_(result) {}
+    ReferenceParser(const std::string& text, ReferenceExpression& result) : text_(text), cursor_(text), result_(result) {}
 
     void parse() {
         conditional();
-        skip_space();
-        if (at_ < text_.size()) fail("expected an operator or the end");
+        cursor_.skip_space();
+        if (!cursor_.at_end()) fail("expected an operator or the end");
     }
 
   private:
     [[noreturn]] void fail(const std::string& problem) const {
-        const std::string found = at_ < text_.size() ? "`" + text_.substr(at_, 1) + "`" : "the end";
-        throw Error("column " + std::to_string(at_ + 1) + " of `" + text_ + "`: " + problem + ", found " +
+        const std::string found = cursor_.at_end() ? "the end" : "`" + text_.substr(cursor_.at(), 1) + "`";
+        throw Error("column " + std::to_string(cursor_.at() + 1) + " of `" + text_ + "`: " + problem + ", found " +
                     found);
     }
 
-    void skip_space() {
-        while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
-    }
-    bool take(const std::string& symbol) {
-        skip_space();
-        if (text_.compare(at_, symbol.size(), symbol) != 0) return false;
-        at_ += symbol.size();
-        return true;
-    }
+    bool take(std::string_view symbol) { return cursor_.take(symbol); }
     void expect(const std::string& symbol) {
         if (!take(symbol)) fail("expected `" + symbol + "`");
     }
 
     void add(const Step& step) { result_.steps_.push_back(step); }
-    void apply(const std::string& function) { add({Kind::function, 0, function_named(function)}); }
+    void apply(std::string_view function) { add({Kind::function, 0, function_named(function)}); }
 
     void conditional() {
         const Nesting level(depth_, [this] { fail("nested too deeply"); });
-        comparison();
+        read_operators(
+            1, [this](int least, int most) { return cursor_.take_operator(kReferenceInfix, least, most); },
+            [this] {
+                unary();
+                return true;
+            },
+            [this](const InfixOperator& op, bool, bool) {
+                apply(op.symbol);
+                return true;
+            });
         if (take("?")) {
             conditional();
             expect(":");
             conditional();
             apply("?:");
-        }
-    }
-
-    void comparison() {
-        sum();
-        for (const char* symbol : {">=", "<=", "==", "!=", ">", "<"}) {
-            if (!take(symbol)) continue;
-            sum();
-            return apply(symbol);
-        }
-    }
-
-    void sum() {
-        product();
-        for (;;) {
-            const char* symbol = take("+") ? "+" : take("-") ? "-" : nullptr;
-            if (symbol == nullptr) return;
-            product();
-            apply(symbol);
-        }
-    }
-
-    void product() {
-        unary();
-        for (;;) {
-            const char* symbol = take("*") ? "*" : take("/") ? "/" : take("%") ? "%" : nullptr;
-            if (symbol == nullptr) return;
-            unary();
-            apply(symbol);
         }
     }
 
@@ -142,15 +121,13 @@ class ReferenceParser {
     }
 
     void primary() {
-        skip_space();
         if (take("(")) {
             conditional();
             expect(")");
-        } else if (at_ < text_.size() &&
-                   (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.')) {
+        } else if (cursor_.at_number()) {
             char* end = nullptr;
-            const double number = std::strtod(text_.c_str() + at_, &end);
-            at_ = static_cast<std::size_t>(end - text_.c_str());
+            const double number = std::strtod(text_.c_str() + cursor_.at(), &end);
+            cursor_.go_to(static_cast<std::size_t>(end - text_.c_str()));
             add({Kind::number, number, 0});
         } else {
             named();
@@ -158,14 +135,10 @@ class ReferenceParser {
     }
 
     std::string word() {
-        skip_space();
-        const std::size_t first = at_;
-        while (at_ < text_.size() &&
-               (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) {
-            ++at_;
-        }
-        if (first == at_) fail("expected a number or a name");
-        return text_.substr(first, at_ - first);
+        cursor_.skip_space();
+        const std::string_view found = cursor_.word();
+        if (found.empty()) fail("expected a number or a name");
+        return std::string(found);
     }
 
     std::size_t operand(const std::string& buffer, bool initial) {
@@ -230,8 +203,8 @@ class ReferenceParser {
     }
 
     const std::string& text_;
+    TextCursor cursor_;
     ReferenceExpression& result_;
-    std::size_t at_ = 0;
     unsigned depth_ = 0;
     std::map<std::pair<std::string, bool>, std::size_t> known_;  ///< operands
     std::vector<std::pair<std::string, std::size_t>> variables_{{"i", 0}};

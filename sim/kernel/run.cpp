@@ -13,10 +13,12 @@
 
 #include "isa/common/activity.h"
 #include "isa/ptx/parser.h"
+#include "isa/sass/load.h"
 #include "models/gpu/occupancy.h"
 #include "models/gpu/ptx_source.h"
 #include "models/gpu/sampled_gpu.h"
 #include "sim/kernel/files.h"
+#include "sim/kernel/machine_code.h"
 #include "sim/kernel/module_source.h"
 #include "sim/kernel/ptxas_registers.h"
 #include "sim/kernel/tensor_map_argument.h"
@@ -29,39 +31,43 @@ namespace {
 /// Modules and kernels by where they come from, each loaded once.
 class Kernels {
   public:
-    Kernels(unsigned compute_capability, ptx::Assembly assembly, bool registers_of_ptxas)
-        : compute_capability_(compute_capability),
-          assembly_(assembly),
-          registers_of_ptxas_(registers_of_ptxas) {}
+    explicit Kernels(const RunOptions& options, ptx::Assembly assembly) : options_(options), assembly_(assembly) {}
 
     const ptx::LoadedKernel& load(const LaunchDeclaration& launch) {
-        std::string module_key = launch.module;
-        for (const std::string& flag : launch.nvcc_flags) module_key += "\n" + flag;
-        std::shared_ptr<const ptx::Module>& module = modules_[module_key];
-        if (!module) {
-            const unsigned target = compute_capability_ != 0 ? compute_capability_ : 90;
+        const std::string key = key_of(launch);
+        const unsigned target = options_.device.compute_capability != 0 ? options_.device.compute_capability : 90;
+        std::shared_ptr<const ptx::Module>& module = modules_[key];
+        const bool machine_code = options_.through_ptxas || is_machine_code(launch.module);
+        if (!module && machine_code) {
+            cubins_[key] = machine_code_of(launch.module, launch.nvcc_flags, target);
+            module = sass::declarations_of(*cubins_[key]);
+        } else if (!module) {
             const std::string text = module_text(launch.module, launch.nvcc_flags, target);
             module = ptx::parse_shared(text, launch.module);
-            if (registers_of_ptxas_) registers_[module_key] = ptxas_registers(text, target, launch.module);
+            if (options_.registers_of_ptxas) registers_[key] = ptxas_registers(text, target, launch.module);
         }
-        std::unique_ptr<ptx::LoadedKernel>& kernel = kernels_[module_key + "\n" + launch.entry];
+        std::unique_ptr<ptx::LoadedKernel>& kernel = kernels_[key + "\n" + launch.entry];
         if (!kernel) {
-            kernel = std::make_unique<ptx::LoadedKernel>(module, entry_of(*module, launch),
-                                                         compute_capability_, assembly_);
-            const auto& counts = registers_[module_key];
+            const std::string entry = entry_of(*module, launch);
+            kernel = std::make_unique<ptx::LoadedKernel>(machine_code ? sass::load_kernel(*cubins_[key], entry) : module, entry,
+                                                         options_.device.compute_capability, assembly_);
+            const auto& counts = registers_[key];
             if (const auto count = counts.find(kernel->name()); count != counts.end())
                 kernel->set_registers_per_thread(count->second);
         }
         return *kernel;
     }
     unsigned capability_of(const LaunchDeclaration& launch) {
-        if (compute_capability_ != 0) return compute_capability_;
-        std::string module_key = launch.module;
-        for (const std::string& flag : launch.nvcc_flags) module_key += "\n" + flag;
-        return modules_.at(module_key)->compute_capability;
+        if (options_.device.compute_capability != 0) return options_.device.compute_capability;
+        return modules_.at(key_of(launch))->compute_capability;
     }
 
   private:
+    static std::string key_of(const LaunchDeclaration& launch) {
+        std::string key = launch.module;
+        for (const std::string& flag : launch.nvcc_flags) key += "\n" + flag;
+        return key;
+    }
     static std::string entry_of(const ptx::Module& module, const LaunchDeclaration& launch) {
         try {
             return find_kernel(module, launch.entry).name;
@@ -70,20 +76,27 @@ class Kernels {
         }
     }
 
-    unsigned compute_capability_;
+    const RunOptions& options_;
     ptx::Assembly assembly_;
-    bool registers_of_ptxas_;
     std::map<std::string, RegisterCounts> registers_;  ///< by module
-    std::map<std::string, std::shared_ptr<const ptx::Module>> modules_;
+    std::map<std::string, std::shared_ptr<const ptx::Module>> modules_;  ///< of machine code: its declarations
+    std::map<std::string, std::shared_ptr<const sass::Cubin>> cubins_;
     std::map<std::string, std::unique_ptr<ptx::LoadedKernel>> kernels_;
 };
+
+/// A line for each machine instruction, to which InstructionInfo::line refers.
+std::string listing_of(const ptx::MachineCode& code) {
+    std::string text;
+    for (const ptx::MachineTiming& one : code.instructions) text += one.text + "\n";
+    return text;
+}
 
 class Runner {
   public:
     Runner(const LaunchFile& file, const RunOptions& options)
         : file_(file),
           options_(options),
-          kernels_(options.device.compute_capability, assembly_of(options), options.registers_of_ptxas),
+          kernels_(options, assembly_of(options)),
           residency_(options.device.l2.bytes_per_partition()) {
         result_.mode = options.mode;
         result_.assembly = assembly_of(options);
@@ -235,9 +248,10 @@ class Runner {
         if (launch.programmatic)
             report.overlap_cycles = std::min<std::uint64_t>(overlap_of_last(), report.timing.cycles);
         if (options_.lines) {
-            report.lines = profile_lines(
-                *context.kernel, report.timing,
-                module_text(launch.module, launch.nvcc_flags, options_.device.compute_capability));
+            const std::string text = context.kernel->machine_code() != nullptr
+                                         ? listing_of(*context.kernel->machine_code())
+                                         : module_text(launch.module, launch.nvcc_flags, options_.device.compute_capability);
+            report.lines = profile_lines(*context.kernel, report.timing, text);
         }
         report.power = sim::power_draw(options_.device.power, options_.device.sm.count,
                                        report.timing.mean_power(), options_.device.clock);

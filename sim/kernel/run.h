@@ -35,6 +35,7 @@ struct RunOptions {
     ptx::Assembly assembly = ptx::Assembly::scheduled;
     unsigned threads = 1;                ///< of the host, for one kernel: models::gpu::RunOptions::threads
     bool registers_of_ptxas = false;     ///< use the register counts of ptxas instead of Heddle's own
+    bool through_ptxas = false;          ///< run the machine code that ptxas makes instead of PTX
     models::gpu::SeriesSettings series;  ///< counters to record over time
     models::SignalTrace* signals = nullptr;  ///< receives the signals of all blocks; nullptr: none
     bool sample = false;                 ///< extrapolate what repeats; timing mode only

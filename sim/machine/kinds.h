@@ -19,7 +19,7 @@ struct MachineKind {
 };
 
 /// Registers a kind in this process. A kind of the same name is replaced. The library heddle::hardware
-/// registers "gpu" and "tpu" (sim/hardware/load_hardware.h). Not safe for concurrent calls.
+/// registers "cpu", "gpu" and "tpu" (sim/hardware/load_hardware.h). Not safe for concurrent calls.
 void add_machine_kind(MachineKind kind);
 
 /// Returns the registered kinds in alphabetical order. add_machine_kind() invalidates references into the

@@ -66,4 +66,28 @@ std::optional<double> weighted_error(const RunResult& result) {
     return deviation / measured;
 }
 
+double base_of_shares(const RunResult& result) {
+    double sum = 0;
+    for (const OpSummary& op : result.ops) sum += op.time_us;
+    // Times that add up to the step but for rounding are the step's.
+    return sum > result.step_time_us * (1 + 1e-9) ? sum : result.step_time_us;
+}
+
+const char* heading_of_shares(const RunResult& result) {
+    return base_of_shares(result) > result.step_time_us ? "share of ops" : "share";
+}
+
+std::optional<SimulatedShare> simulated_share(const RunResult& result) {
+    SimulatedShare share;
+    for (const OpSummary& op : result.ops) {
+        if (!op.measured_us || op.phase == "communication" || op.kind == "collective") continue;
+        share.all_us += *op.measured_us;
+        if (op.fidelity != Fidelity::cycle) continue;
+        share.measured_us += *op.measured_us;
+        share.simulated_us += op.time_us;
+    }
+    if (share.all_us <= 0) return std::nullopt;
+    return share;
+}
+
 }  // namespace heddle::sim

@@ -31,4 +31,20 @@ std::optional<double> weighted_error(const RunResult& result);
 /// Sums the ops of a run by kind. The longest time comes first; equal times are ordered by name.
 std::vector<KindSummary> summarise_by_kind(const RunResult& result);
 
+/// Returns what a share of an op or a kind is a share of, in microseconds: the step, or, where ops ran side by
+/// side for so long that their times add up to more, that sum. Shares never exceed 1.
+double base_of_shares(const RunResult& result);
+/// Returns what the column of shares is called: "share" of the step, or "share of ops".
+const char* heading_of_shares(const RunResult& result);
+
+/// Recorded kernels without communication; microseconds.
+struct SimulatedShare {
+    double all_us = 0;        ///< recorded, of all of them
+    double measured_us = 0;   ///< recorded, of those that were simulated cycle by cycle
+    double simulated_us = 0;  ///< simulated, of the same
+};
+
+/// Returns on how much of the recorded time a comparison rests; nothing where no time was recorded.
+std::optional<SimulatedShare> simulated_share(const RunResult& result);
+
 }  // namespace heddle::sim

@@ -49,11 +49,11 @@ std::string head_figures(const RunResult& result) {
     if (is_above_power_limit(result))
         html += html_figure(fmt::format("mean power: the board may draw {:.0f} W", result.power_limit),
                             format_si(mean_power(result), "W"));
-    if (result.measured_total_us) {
-        html +=
-            html_figure("measured, without communication", format_microseconds(*result.measured_total_us));
-        html +=
-            html_figure("difference", format_difference(result.device_busy_us, *result.measured_total_us));
+    if (const std::optional<SimulatedShare> share = simulated_share(result)) {
+        html += html_figure("measured, without communication", format_microseconds(share->all_us));
+        html += html_figure("of it simulated", format_share(share->measured_us / share->all_us));
+        if (share->measured_us > 0)
+            html += html_figure("difference there", format_difference(share->simulated_us, share->measured_us));
     }
     html += html_figure(
         not_understood(result).empty() ? "of the time cycle by cycle" : "of the known time cycle by cycle",
@@ -94,14 +94,14 @@ std::string time_by_kind(const RunResult& result) {
         simulated.y.push_back(kind.time_us);
         measured.y.push_back(or_nothing(kind.measured_us));
         any_measured = any_measured || kind.measured_us;
-        const double share = result.step_time_us > 0 ? kind.time_us / result.step_time_us : 0;
+        const double whole = base_of_shares(result), share = whole > 0 ? kind.time_us / whole : 0;
         rows.push_back({kind.kind, format_count(kind.count), format_microseconds(kind.time_us),
                         format_share(share), format_value(rate(kind.flops, kind.time_us), "FLOP/s"),
                         format_value(rate(kind.bytes, kind.time_us), "B/s"), kind.bound_by,
                         format_value(or_nothing(kind.measured_us), "us"),
                         kind.measured_us ? format_difference(kind.time_us, *kind.measured_us) : ""});
     }
-    std::vector<std::string> heading{"op kind", "count", "time", "share", "FLOP/s", "bytes/s", "bound by"};
+    std::vector<std::string> heading{"op kind", "count", "time", heading_of_shares(result), "FLOP/s", "bytes/s", "bound by"};
     if (any_measured) heading.insert(heading.end(), {"measured", "difference"});
     HtmlTable table(heading, {false, true, true, true, true, true, false, true, true});
     for (std::vector<std::string>& row : rows) {
@@ -172,17 +172,18 @@ std::string roofline(const RunResult& result) {
 
 std::string ops_table(const RunResult& result) {
     DataTable table{
-        "ops", "Ops", {{"op"}, {"kind"}, {"phase"}, {"count", "count"}, {"time", "us"}, {"share", "%"}}, {}};
+        "ops", "Ops", {{"op"}, {"kind"}, {"phase"}, {"count", "count"}, {"time", "us"}, {heading_of_shares(result), "%"}}, {}};
     const bool measured = std::any_of(result.ops.begin(), result.ops.end(),
                                       [](const OpSummary& op) { return op.measured_us.has_value(); });
     if (measured) table.columns.insert(table.columns.end(), {{"measured", "us"}, {"difference", "%"}});
     table.columns.insert(table.columns.end(),
                          {{"rate", "FLOP/s"}, {"traffic", "B/s"}, {"bound by"}, {"fidelity"}});
+    const double whole = base_of_shares(result);
     for (const OpSummary& op : result.ops) {
         std::vector<DataCell> row{
             op.name,    op.kind,
             op.phase,   static_cast<double>(op.count),
-            op.time_us, result.step_time_us > 0 ? op.time_us / result.step_time_us : std::nan("")};
+            op.time_us, whole > 0 ? op.time_us / whole : std::nan("")};
         if (measured)
             row.insert(row.end(), {or_nothing(op.measured_us), difference(op.time_us, op.measured_us)});
         row.insert(row.end(), {rate(op.flops, op.time_us), rate(op.bytes, op.time_us), op.bound_by,

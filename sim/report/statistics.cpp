@@ -52,6 +52,10 @@ StatisticGroup run_group() {
             {"measured.weighted_error", "share",
              "Differences between simulated and recorded kernels without their signs, over the recorded "
              "time."},
+            {"measured.simulated_share", "share",
+             "Part of that time whose kernels were simulated cycle by cycle: what the comparison rests on."},
+            {"measured.simulated_recorded_us", "us", "Those kernels as recorded."},
+            {"measured.simulated_us", "us", "Those kernels as simulated."},
             {"sampled.error_us", "us", "With `--sample`: device_busy_us may be wrong by this much."},
             {"sampled.simulated", "share",
              "With `--sample`: part of the kernels' cycles that was simulated."},

@@ -195,6 +195,11 @@ std::string summary_json(const RunResult& result) {
         result.measured_total_us ? Json{{"total_us", *result.measured_total_us}} : Json(nullptr);
     if (const std::optional<double> error = weighted_error(result); error && result.measured_total_us)
         json["measured"]["weighted_error"] = *error;
+    if (const std::optional<SimulatedShare> share = simulated_share(result); share && result.measured_total_us) {
+        json["measured"]["simulated_share"] = share->measured_us / share->all_us;
+        json["measured"]["simulated_recorded_us"] = share->measured_us;
+        json["measured"]["simulated_us"] = share->simulated_us;
+    }
     if (result.numerics) json["numerics"] = numerics_json(*result.numerics);
     json["simulation"] = {{"wall_s", result.simulation.wall_s},
                           {"processor_s", result.simulation.processor_s},

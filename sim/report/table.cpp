@@ -49,7 +49,7 @@ std::string fidelity_mark(const KindSummary& kind) {
 }
 
 std::string kind_table(const RunResult& result, bool measured, std::size_t width) {
-    std::vector<std::string> heading{"op kind", "count",   "time",     "share",
+    std::vector<std::string> heading{"op kind", "count",   "time",     heading_of_shares(result),
                                      "FLOP/s",  "bytes/s", "bound by", "fidelity"};
     std::vector<bool> right{false, true, true, true, true, true, false, false};
     if (measured) {
@@ -57,11 +57,12 @@ std::string kind_table(const RunResult& result, bool measured, std::size_t width
         right.insert(right.begin() + 3, {true, true, true});
     }
     std::vector<std::vector<std::string>> rows{heading};
+    const double whole = base_of_shares(result);
     for (const KindSummary& kind : summarise_by_kind(result)) {
         std::vector<std::string> row{kind.kind,
                                      format_count(kind.count),
                                      format_microseconds(kind.time_us),
-                                     format_share(share(kind.time_us, result.step_time_us)),
+                                     format_share(share(kind.time_us, whole)),
                                      rate(kind.flops, kind.time_us, "FLOP/s"),
                                      rate(kind.bytes, kind.time_us, "B/s"),
                                      kind.bound_by,
@@ -104,7 +105,7 @@ std::string units_table(const RunResult& result) {
 }
 
 std::string slowest_table(const RunResult& result, bool measured, std::size_t width) {
-    std::vector<std::string> heading{"slowest ops", "phase", "count", "time", "share", "bound by"};
+    std::vector<std::string> heading{"slowest ops", "phase", "count", "time", heading_of_shares(result), "bound by"};
     std::vector<bool> right{false, false, true, true, true, false};
     if (measured) {
         heading.insert(heading.begin() + 4, {"measured", "difference"});
@@ -117,7 +118,7 @@ std::string slowest_table(const RunResult& result, bool measured, std::size_t wi
                                      op.phase,
                                      format_count(op.count),
                                      format_microseconds(op.time_us),
-                                     format_share(share(op.time_us, result.step_time_us)),
+                                     format_share(share(op.time_us, base_of_shares(result))),
                                      op.bound_by};
         if (measured) {
             row.insert(row.begin() + 4,
@@ -185,6 +186,20 @@ std::string memory_line(const MemoryReport& memory) {
     return text + "\n";
 }
 
+/// What was simulated beside what was recorded of it, and on which share of the recorded time that rests.
+std::string comparison_line(const RunResult& result) {
+    const std::optional<SimulatedShare> share = simulated_share(result);
+    if (!share) return {};
+    if (share->measured_us <= 0)
+        return fmt::format("measured kernels without communication {}: none of them was simulated\n",
+                           format_microseconds(share->all_us));
+    return fmt::format(
+        "measured kernels without communication {}, of which {} were simulated: there the simulation differs by "
+        "{}\n",
+        format_microseconds(share->all_us), format_share(share->measured_us / share->all_us),
+        format_difference(share->simulated_us, share->measured_us));
+}
+
 std::string times(const RunResult& result) {
     std::string text = fmt::format("step time {}{}", not_understood(result).empty() ? "" : "more than ",
                                    format_microseconds(result.step_time_us));
@@ -210,11 +225,7 @@ std::string times(const RunResult& result) {
     }
     if (!result.throughputs.empty()) text += throughput_line(result);
     if (!result.energy.empty()) text += energy_line(result);
-    if (result.measured_total_us) {
-        text += fmt::format("measured kernels without communication {}: the simulation differs by {}\n",
-                            format_microseconds(*result.measured_total_us),
-                            format_difference(result.device_busy_us, *result.measured_total_us));
-    }
+    text += comparison_line(result);
     if (const std::optional<double> error = weighted_error(result)) {
         text += fmt::format("recorded kernels one by one, weighted with their time: mean error {}\n",
                             format_share(*error));
@@ -264,7 +275,12 @@ std::string format_does_not_fit(const MemoryReport& memory) {
 
 std::string format_report(const RunResult& result, std::size_t width) {
     const bool measured = any_measured(result);
-    std::string head = result.workload + " on " + result.hardware;
+    std::string head;
+    if (result.coverage.cycle < 0.5 && result.coverage.cycle + result.coverage.estimated + result.coverage.unknown > 0)
+        head = fmt::format("only {} of the time was simulated: {} estimated, {} unknown or as recorded\n",
+                           format_share(result.coverage.cycle), format_share(result.coverage.estimated),
+                           format_share(result.coverage.unknown));
+    head += result.workload + " on " + result.hardware;
     if (!result.hardware_description.empty()) head += ": " + result.hardware_description;
     const std::string incomplete = not_understood_text(result);
     if (!incomplete.empty()) head += "\n" + incomplete;

@@ -142,14 +142,37 @@ ranges)
     done
     run 0 --range update --out timed -- ./ranges
     says err "3 of 6 launches were computed and not timed"
+    run 2 --range update --time none -- ./ranges
+    says err "leave out --range, or --time none"
     run 0 --range nothing --no-out -- ./ranges
     says err "the program marked no range .nothing. by NVTX, so nothing was timed; it marked forward, step, update"
     ;;
-blas | blas_lt | network)
+blas | blas_complex | blas_lt | network)
     [ -n "$nvcc" ] && echo '#include <cublasLt.h>' | "$nvcc" -x cu -E - >/dev/null 2>&1 || { echo "skipped: there is no cuBLAS to compile against"; exit 77; }
     build "$name" shared -arch=sm_90 -lcublas -lcublasLt
     run 0 --time none -- "./$name"
     says out "right"
+    ;;
+faults)
+    build faults
+    while read -r what first then; do
+        run 0 --time none -- ./faults "$what"
+        says out "$what: $first, then $then"
+    done <<END
+bounds cudaErrorIllegalAddress cudaErrorIllegalAddress
+alignment cudaErrorMisalignedAddress cudaErrorMisalignedAddress
+shared cudaErrorIllegalAddress cudaErrorIllegalAddress
+trap cudaErrorLaunchFailure cudaErrorLaunchFailure
+threads cudaErrorLaunchOutOfResources cudaSuccess
+END
+    ;;
+streams)
+    build streams
+    run 0 --no-out -- ./streams
+    says out "right"
+    # Kernels run side by side for longer than the step is: their shares are of all their times.
+    says err "share of ops"
+    says err "kernel .* 100.0 %"
     ;;
 per_thread)
     build per_thread shared -arch=sm_90 --default-stream per-thread
@@ -168,6 +191,82 @@ compiled_for_12)
     link_12 vector_add.o vector_add
     run 0 --no-out -- ./vector_add 5000
     says out "sums: right"
+    ;;
+stream_values)
+    build stream_values shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"
+    run 0 --no-out -- ./stream_values
+    says out "stream values: right"
+    ;;
+programmatic)
+    build programmatic
+    run 0 --no-out -- ./programmatic
+    says out "programmatic launches, windows, priorities and timers: right"
+    says err "the program asked for a preferred size of shared memory, which changes no time here"
+    ;;
+thrust)
+    # The PTX of an older device than that which runs it.
+    build thrust shared -arch=sm_80 --extended-lambda
+    run 0 --time none -- ./thrust
+    says out "algorithms: right"
+    ;;
+limits)
+    cc "$programs/limits.c" -o limits -ldl
+    export TMPDIR=$folder/temporary
+    mkdir "$TMPDIR"
+    # The program's own exit code, whatever it has not tidied up.
+    run 7 --no-out -- ./limits streams
+    says out "a thousand streams: right"
+    run 0 --time none -- ./limits memory
+    says out "memory: error 2 after all of what was free"
+    run 0 --time none -- ./limits newer
+    says out "newer PTX: error 222"
+    says err "is newer than this driver"
+    run 0 --time none -- ./limits truncated
+    says out "truncated fat binary: error 200"
+    says err "goes beyond its end"
+    run 0 --time none -- ./limits forked
+    says out "forked: child 0, parent 5"
+    run 134 --time none -- ./limits crash
+    says err "the program was ended by Aborted"
+    # A kernel that would take minutes is given up with its program.
+    code=0
+    timeout 20 "$heddle" run --hardware h100-sxm --time none -- ./limits killed >out 2>err || code=$?
+    [ "$code" -eq 137 ] || fail "exit code $code instead of 137"
+    [ "$(grep -c . err)" -eq 1 ] || fail "not one message"
+    # The command itself ended from outside takes its program along.
+    "$heddle" run --hardware h100-sxm --time none -- ./limits forever >out 2>err &
+    sleep 2
+    kill -TERM $!
+    wait $! || true
+    # Two at once know nothing of one another.
+    "$heddle" run --hardware h100-sxm --time none -- ./limits forked >first 2>&1 &
+    run 7 --time none -- ./limits streams
+    wait $!
+    says first "forked: child 0"
+    sleep 0.5
+    if pgrep -f "$folder/limits|^./limits" >/dev/null; then fail "a process is left behind"; fi
+    [ -z "$(ls "$TMPDIR")" ] || fail "a file is left behind"
+    ;;
+host_work)
+    cc "$programs/host_work.c" -o host_work -ldl
+    run 0 --no-out -- ./host_work
+    says out "between two launches: nothing"
+    run 0 --no-out --host-time measured -- ./host_work
+    says out "between two launches: the host's work"
+    says err "waiting for the host: \(9.*\|100.0\) %"
+    run 2 --host-time measured --time none -- ./host_work
+    says err "leave out --time none"
+    run 2 --host-time measured --save x.hrun -- ./host_work
+    says err "a recording does not keep it"
+    ;;
+late_read)
+    build late_read
+    for time in none all; do
+        run 0 --no-out --time $time -- ./late_read
+        says out "right"
+    done
+    run 0 --no-out --check -- ./late_read
+    says err "no barrier orders the two"
     ;;
 queries)
     build queries shared -arch=sm_90 -lcuda "-L$(dirname "$(dirname "$nvcc")")/lib64/stubs"

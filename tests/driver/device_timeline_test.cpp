@@ -99,3 +99,53 @@ TEST_CASE("an event follows what its stream waits for", "[driver]") {
     timeline.record(3, 1);
     CHECK(timeline.elapsed(1, 3) > 0.1);
 }
+
+TEST_CASE("of two kernels that fill the device that with the higher priority ends first") {
+    const auto ends = [](int first, int second) {
+        Fixture f;
+        f.timeline.record(1, 2);
+        for (const std::uint32_t stream : {2u, 3u}) {
+            sim::KernelResult full = kernel(100);
+            full.waves = 4;
+            f.timeline.add_kernel(stream, full, stream == 2 ? first : second);
+            f.timeline.record(stream, stream);
+        }
+        return std::pair(f.timeline.elapsed(1, 2), f.timeline.elapsed(1, 3));
+    };
+    const auto equal = ends(0, 0), second_first = ends(0, -5);
+    CHECK(equal.first < equal.second);
+    CHECK(second_first.second < second_first.first);
+    CHECK(second_first.first == Approx(equal.second).epsilon(0.05));
+}
+
+TEST_CASE("what the host works before it asks is waited for, once") {
+    Fixture idle, working;
+    for (Fixture* const f : {&idle, &working}) {
+        f->timeline.set_non_blocking(2);
+        f->timeline.add_kernel(2, kernel(10));
+        f->timeline.record(1, 2);
+        if (f == &working) f->timeline.host_works(500);
+        f->timeline.add_kernel(2, kernel(10));
+        f->timeline.record(2, 2);
+        f->timeline.add_kernel(2, kernel(10));
+        f->timeline.record(3, 2);
+    }
+    CHECK(idle.timeline.elapsed(1, 2) * 1000 < 20);
+    CHECK(working.timeline.elapsed(1, 2) * 1000 > 490);
+    CHECK(working.timeline.elapsed(2, 3) == Approx(idle.timeline.elapsed(2, 3)));
+    CHECK(working.step() > 500);
+    // Also where nothing comes behind it.
+    Fixture alone;
+    alone.timeline.host_works(300);
+    CHECK(alone.step() == Approx(300));
+}
+
+TEST_CASE("where a launch would lie is told, and changes nothing") {
+    Fixture f, untouched;
+    for (Fixture* const one : {&f, &untouched}) one->timeline.add_kernel(2, kernel(100));
+    const DeviceTimeline::Place behind = f.timeline.next(2), beside = f.timeline.next(3);
+    CHECK(behind.start_us > 100);
+    CHECK(beside.start_us < 50);
+    CHECK(behind.launched_us == Approx(beside.launched_us));
+    CHECK(f.step() == Approx(untouched.step()));
+}

@@ -62,7 +62,10 @@ std::string lz4(const std::string& text) {
 
 std::string problem_of(const std::string& bytes, unsigned capability = 90) {
     try {
-        choose_image(read_images(bytes), capability);
+        const std::vector<Image> images = read_images(bytes);
+        const Image* const image = choose_ptx(images, capability);
+        if (image == nullptr) report_no_image(images, capability);
+        image->content();
     } catch (const heddle::Error& error) {
         return error.what();
     }
@@ -72,27 +75,39 @@ std::string problem_of(const std::string& bytes, unsigned capability = 90) {
 }  // namespace
 
 TEST_CASE("PTX in a fat binary is found plain, by zstd and by lz4") {
-    const std::vector<Image> images =
-        read_images(fat({entry(2, 90, "\177ELF machine code", 0x11, 0), entry(1, 80, kText, 0x11, 0),
-                         entry(1, 86, zstd(kText), 0x8011, kText.size()), entry(1, 89, lz4(kText), 0x2011, kText.size())}));
+    const std::string bytes = fat({entry(2, 90, "\177ELF machine code", 0x11, 0), entry(1, 80, kText, 0x11, 0),
+                         entry(1, 86, zstd(kText), 0x8011, kText.size()), entry(1, 89, lz4(kText), 0x2011, kText.size())});
+    const std::vector<Image> images = read_images(bytes);
     REQUIRE(images.size() == 4);
     CHECK_FALSE(images[0].is_ptx);
     for (std::size_t i = 1; i < 4; ++i) {
         CHECK(images[i].is_ptx);
-        CHECK(images[i].text == kText);
+        CHECK(images[i].content() == kText);
     }
 }
 
 TEST_CASE("the newest PTX that a device may run is taken, and without any the way to some is told") {
     const std::string bytes = fat({entry(2, 90, "\177ELF", 0x11, 0), entry(1, 75, kText + "// 75", 0x11, 0),
                                    entry(1, 86, kText + "// 86", 0x11, 0), entry(1, 90, kText + "// 90", 0x11, 0)});
-    CHECK(choose_image(read_images(bytes), 90).compute_capability == 90);
-    CHECK(choose_image(read_images(bytes), 89).compute_capability == 86);
-    CHECK(choose_image(read_images(bytes), 75).compute_capability == 75);
+    CHECK(choose_ptx(read_images(bytes), 90)->compute_capability == 90);
+    CHECK(choose_ptx(read_images(bytes), 89)->compute_capability == 86);
+    CHECK(choose_ptx(read_images(bytes), 75)->compute_capability == 75);
     CHECK(problem_of(bytes, 70).find("newer devices alone than 7.0; compile with -gencode arch=compute_70,code=compute_70") != std::string::npos);
-    CHECK(problem_of(fat({entry(2, 90, "\177ELF", 0x11, 0)})).find("machine code alone") != std::string::npos);
+    CHECK(problem_of(fat({entry(2, 90, "\177ELF", 0x11, 0)})).find("machine code of other devices alone") != std::string::npos);
     CHECK(problem_of("\177ELF").find("-gencode arch=compute_90") != std::string::npos);
     CHECK(problem_of(kText).empty());
+}
+
+TEST_CASE("machine code is taken for its own generation, and not for an older device") {
+    const std::string bytes = fat({entry(2, 80, "\177ELF 80", 0x11, 0), entry(2, 86, zstd("\177ELF 86"), 0x8011, 7),
+                                   entry(2, 90, "\177ELF 90", 0x11, 0)});
+    const std::vector<Image> images = read_images(bytes);
+    REQUIRE(choose_machine_code(images, 89) != nullptr);
+    CHECK(choose_machine_code(images, 89)->content() == "\177ELF 86");
+    CHECK(choose_machine_code(images, 80)->content() == "\177ELF 80");
+    CHECK(choose_machine_code(images, 90)->content() == "\177ELF 90");
+    CHECK(choose_machine_code(images, 75) == nullptr);
+    CHECK(choose_machine_code(images, 100) == nullptr);
 }
 
 TEST_CASE("a fat binary that is cut off or damaged is one error, wherever it is cut") {

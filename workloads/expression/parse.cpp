@@ -1,12 +1,12 @@
-// Recursive descent over the text of an Expression; every error names its column.
+// The text of an Expression is read by precedence; every error names its column.
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <limits>
 #include <map>
 #include <string_view>
 
 #include "isa/common/error.h"
+#include "isa/common/expression_syntax.h"
 #include "isa/common/nesting.h"
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
@@ -35,19 +35,29 @@ constexpr std::array functions{
     Function{"select", Operator::select},
 };
 
+constexpr std::array kInfix{
+    InfixOperator{">=", 1, Grouping::none}, InfixOperator{"<=", 1, Grouping::none}, InfixOperator{"==", 1, Grouping::none},
+    InfixOperator{"!=", 1, Grouping::none}, InfixOperator{">", 1, Grouping::none},  InfixOperator{"<", 1, Grouping::none},
+    InfixOperator{"+", 2},                  InfixOperator{"-", 2},                  InfixOperator{"*", 3},
+    InfixOperator{"/", 3},
+};
+/// In the order of kInfix.
+constexpr std::array kInfixOperators{Operator::greater_equal, Operator::less_equal, Operator::equal, Operator::not_equal, Operator::greater,
+                                     Operator::less,          Operator::add,        Operator::subtract, Operator::multiply, Operator::divide};
+
 class Parser {
   public:
-    explicit Parser(const std::string& text) : text_(text) {}
+    explicit Parser(const std::string& text) : text_(text), cursor_(text) {}
 
     Expression parse() {
         do {
-            skip_space();
-            if (at_end()) break;
+            cursor_.skip_space();
+            if (cursor_.at_end()) break;
             assignment();
-        } while (accept(";"));
-        skip_space();
-        if (!at_end())
-            fail("unexpected '" + std::string(1, text_[position_]) + "'", "end the assignment with ';'");
+        } while (cursor_.take(";"));
+        cursor_.skip_space();
+        if (!cursor_.at_end())
+            fail("unexpected '" + std::string(1, cursor_.peek()) + "'", "end the assignment with ';'");
         if (outputs_.empty()) fail("no output is assigned", "write for example y0 = x0 + x1");
         std::vector<int> outputs;
         for (const auto& [index, node] : outputs_) {
@@ -64,30 +74,14 @@ class Parser {
     [[noreturn]] void fail(const std::string& problem, const std::string& remedy = {}) const {
         constexpr std::size_t longest = 200;  // of what is quoted, so that the problem stays in sight
         const std::string quoted = text_.size() <= longest ? text_ : text_.substr(0, longest) + "...";
-        throw Error(problem, {.key = "\"" + quoted + "\" column " + std::to_string(position_ + 1)}, remedy);
+        throw Error(problem, {.key = "\"" + quoted + "\" column " + std::to_string(cursor_.at() + 1)}, remedy);
     }
 
-    bool at_end() const { return position_ >= text_.size(); }
-    char peek() const { return at_end() ? '\0' : text_[position_]; }
-    void skip_space() {
-        while (!at_end() && std::isspace(static_cast<unsigned char>(text_[position_]))) ++position_;
-    }
-    bool accept(std::string_view token) {
-        skip_space();
-        if (std::string_view(text_).substr(position_, token.size()) != token) return false;
-        position_ += token.size();
-        return true;
-    }
     void expect(std::string_view token) {
-        if (!accept(token)) {
-            fail(at_end() ? "the text ends where '" + std::string(token) + "' was expected"
-                          : "expected '" + std::string(token) + "' before '" + std::string(1, peek()) + "'");
+        if (!cursor_.take(token)) {
+            fail(cursor_.at_end() ? "the text ends where '" + std::string(token) + "' was expected"
+                          : "expected '" + std::string(token) + "' before '" + std::string(1, cursor_.peek()) + "'");
         }
-    }
-    std::string_view word() {
-        const std::size_t start = position_;
-        while (!at_end() && (std::isalnum(static_cast<unsigned char>(peek())) || peek() == '_')) ++position_;
-        return std::string_view(text_).substr(start, position_ - start);
     }
     /// The number after the letter of x12, s0, y1, t3; false when `name` is not of that form. Operands are
     /// few, temporaries may be as many as a long text needs.
@@ -99,18 +93,18 @@ class Parser {
     }
 
     void assignment() {
-        const std::size_t start = position_;
-        const std::string_view name = word();
+        const std::size_t start = cursor_.at();
+        const std::string_view name = cursor_.word();
         unsigned index = 0;
         const bool output = numbered(name, 'y', index);
         if (!output && !numbered(name, 't', index)) {
-            position_ = start;
+            cursor_.go_to(start);
             fail("an assignment must start with an output y0, y1, ... or a temporary t0, t1, ...");
         }
         expect("=");
         const int node = ternary();
         if (!(output ? outputs_ : temporaries_).try_emplace(index, node).second) {
-            position_ = start;
+            cursor_.go_to(start);
             fail(std::string(name) + " is assigned twice");
         }
     }
@@ -118,64 +112,23 @@ class Parser {
     int ternary() {
         const Nesting level(depth_,
                             [this] { fail("nested too deeply", "assign parts of it to t0, t1, ..."); });
-        int node = comparison();
-        if (accept("?")) {
-            const int then = ternary();
-            expect(":");
-            const int otherwise = ternary();
-            node = builder_.apply(Operator::select, node, then, otherwise);
-        }
-        return node;
-    }
-
-    int comparison() {
-        const int left = sum();
-        static constexpr std::array<std::pair<std::string_view, Operator>, 6> operators{{
-            {">=", Operator::greater_equal},
-            {"<=", Operator::less_equal},
-            {"==", Operator::equal},
-            {"!=", Operator::not_equal},
-            {">", Operator::greater},
-            {"<", Operator::less},
-        }};
-        for (const auto& [token, op] : operators) {
-            if (accept(token)) return builder_.apply(op, left, sum());
-        }
-        return left;
-    }
-
-    int sum() {
-        int left = product();
-        while (true) {
-            if (accept("+")) {
-                left = builder_.apply(Operator::add, left, product());
-            } else if (accept("-")) {
-                left = builder_.apply(Operator::subtract, left, product());
-            } else {
-                return left;
-            }
-        }
-    }
-
-    int product() {
-        int left = unary();
-        while (true) {
-            if (accept("*")) {
-                left = builder_.apply(Operator::multiply, left, unary());
-            } else if (accept("/")) {
-                left = builder_.apply(Operator::divide, left, unary());
-            } else {
-                return left;
-            }
-        }
+        const int node = read_operators(
+            1, [this](int least, int most) { return cursor_.take_operator(kInfix, least, most); }, [this] { return unary(); },
+            [this](const InfixOperator& op, int left, int right) {
+                return builder_.apply(kInfixOperators[static_cast<std::size_t>(&op - kInfix.data())], left, right);
+            });
+        if (!cursor_.take("?")) return node;
+        const int then = ternary();
+        expect(":");
+        return builder_.apply(Operator::select, node, then, ternary());
     }
 
     int unary() {
         bool negative = false;
         while (true) {
-            if (accept("-")) {
+            if (cursor_.take("-")) {
                 negative = !negative;
-            } else if (!accept("+")) {
+            } else if (!cursor_.take("+")) {
                 break;
             }
         }
@@ -184,26 +137,25 @@ class Parser {
     }
 
     int primary() {
-        if (accept("(")) {
+        if (cursor_.take("(")) {
             const int node = ternary();
             expect(")");
             return node;
         }
-        skip_space();
-        if (at_end()) fail("the text ends where a value was expected");
-        if (std::isdigit(static_cast<unsigned char>(peek())) || peek() == '.') return number();
-        const std::size_t start = position_;
-        const std::string_view name = word();
-        if (name.empty()) fail("unexpected '" + std::string(1, peek()) + "'");
+        if (cursor_.at_number()) return number();
+        if (cursor_.at_end()) fail("the text ends where a value was expected");
+        const std::size_t start = cursor_.at();
+        const std::string_view name = cursor_.word();
+        if (name.empty()) fail("unexpected '" + std::string(1, cursor_.peek()) + "'");
         return named(name, start);
     }
 
     int number() {
         double value = 0;
         const auto [end, error] =
-            std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
+            std::from_chars(text_.data() + cursor_.at(), text_.data() + text_.size(), value);
         if (error != std::errc{}) fail("this is not a number that fits a double");
-        position_ = static_cast<std::size_t>(end - text_.data());
+        cursor_.go_to(static_cast<std::size_t>(end - text_.data()));
         return builder_.constant(value);
     }
 
@@ -215,7 +167,7 @@ class Parser {
             if (!numbered(name, letter, index)) continue;
             const auto& defined = letter == 'y' ? outputs_ : temporaries_;
             if (const auto found = defined.find(index); found != defined.end()) return found->second;
-            position_ = start;
+            cursor_.go_to(start);
             fail(std::string(name) + " is used before it is assigned");
         }
         if (name == "inf") return builder_.constant(std::numeric_limits<double>::infinity());
@@ -225,7 +177,7 @@ class Parser {
         for (const Function& function : functions) {
             if (function.name == name) return call(function.op);
         }
-        position_ = start;
+        cursor_.go_to(start);
         unknown(std::string(name));
     }
 
@@ -243,9 +195,9 @@ class Parser {
     /// The number in parentheses after random or philox.
     unsigned stream_of(const std::string& function) {
         expect("(");
-        skip_space();
+        cursor_.skip_space();
         unsigned stream = 0;
-        const std::string_view digits = word();
+        const std::string_view digits = cursor_.word();
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), stream);
         if (error != std::errc{} || end != digits.data() + digits.size()) {
             fail(function + "() takes the number of its stream", "write for example " + function + "(0)");
@@ -263,7 +215,7 @@ class Parser {
     }
 
     const std::string& text_;
-    std::size_t position_ = 0;
+    TextCursor cursor_;
     unsigned depth_ = 0;
     Builder builder_;
     std::map<unsigned, int> outputs_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "workloads/importers/inferred_ops.h"
 
 namespace heddle::importers {
 namespace {
@@ -97,6 +98,14 @@ RecordedTensor Builder::invented(ElementType type, Shape shape, std::uint64_t st
     tensor.shape = std::move(shape);
     tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
     return tensor;
+}
+
+RecordedTensor Builder::of_ring(ElementType type, Shape shape, std::size_t age) {
+    constexpr std::size_t kPlaces = 4;
+    Ring& ring = rings_[{type, trace::element_count(shape)}];
+    while (ring.storages.size() < kPlaces) ring.storages.push_back(next_storage_++);
+    const std::size_t place = age == 0 ? ring.next++ : ring.next + kPlaces - 1 - (age - 1) % kPlaces;
+    return invented(type, std::move(shape), ring.storages[place % kPlaces]);
 }
 
 void Builder::operand(Op& op, std::vector<TensorId>& list, const std::string& prefix,
@@ -246,7 +255,8 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
     const bool invented = std::any_of(op.outputs.begin(), op.outputs.end(), [this](TensorId output) {
         return trace_.tensor(output).storage >= first_invented;
     });
-    if (invented) wrote_unrecorded_.push_back(id);
+    // What was inferred writes to memory of its own.
+    if (invented && op.get(keys::any.assumed).rfind(kInferred, 0) != 0) wrote_unrecorded_.push_back(id);
     recorded_dependencies(dependencies, launch.kernel);
     std::sort(dependencies.begin(), dependencies.end());
     dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());

@@ -61,6 +61,10 @@ class Builder {
     void output(Op& op, const RecordedTensor& tensor);
     /// A tensor that the recording does not name; storage 0 makes it one of its own.
     RecordedTensor invented(ElementType type, Shape shape, std::uint64_t storage = 0);
+    /// An invented tensor in one of four places in memory that ops with as many elements of this type use in
+    /// turn, so that a step of inferred ops needs no more memory than a few of its tensors. `age` 0: the next
+    /// place, to be written; 1: what was written last, and so on.
+    RecordedTensor of_ring(ElementType type, Shape shape, std::size_t age = 0);
 
     /// Adds the op of a kernel: name of the subject call, phase, measured time, dependencies. When it does
     /// not pass Trace::check_op it is added as unknown, with the reason.
@@ -117,6 +121,11 @@ class Builder {
     static constexpr std::uint64_t first_invented = std::uint64_t{1} << 48;
     std::uint64_t next_storage_ = first_invented;
     std::vector<trace::OpId> wrote_unrecorded_;
+    struct Ring {
+        std::vector<std::uint64_t> storages;
+        std::size_t next = 0;
+    };
+    std::map<std::pair<ElementType, std::int64_t>, Ring> rings_;
 };
 
 /// Formats a number so that an expression reads it back.

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "isa/common/error.h"
+#include "workloads/importers/inferred_ops.h"
 #include "workloads/importers/operations.h"
 #include "workloads/importers/rules.h"
 
@@ -136,7 +137,10 @@ class KernelImport {
     }
 
     void add_unknown(const Open& one, const std::string& reason) {
-        builder_.add_unknown({recording_, *one.kernel, parse_kernel_name(one.kernel->full_name), {}}, reason);
+        const Launch launch{recording_, *one.kernel, parse_kernel_name(one.kernel->full_name), {}};
+        if (infer_op(builder_, launch)) return;
+        const std::string family = family_of(one.kernel->full_name);
+        builder_.add_unknown(launch, family.empty() ? reason : family + ": " + reason);
     }
 
     const Recording& recording_;

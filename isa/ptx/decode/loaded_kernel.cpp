@@ -118,6 +118,44 @@ unsigned settle_register_changes(const Kernel& kernel, unsigned counted, std::ve
     return counted;
 }
 
+// Machine code says itself when its instructions issue; what helps one of them takes no time.
+void take_times_of_machine_code(LoadedKernel::Implementation& loaded) {
+    const MachineCode& code = *loaded.kernel.machine_code;
+    for (std::size_t i = 0; i < loaded.information.size(); ++i) {
+        InstructionInfo& info = loaded.information[i];
+        info.reads.clear();
+        info.writes.clear();
+        const Instruction& n = loaded.kernel.instructions[i];
+        info.line = n.machine;  // what users see is the machine code
+        if (n.carries_time) {
+            const MachineTiming& timing = code.instructions[n.machine - 1];
+            const bool accesses = info.reads_memory || info.writes_memory || info.atomic || info.async_copy || info.texture;
+            info.pipeline = accesses ? Pipeline::load_store : timing.pipeline;
+            info.operation = accesses ? Operation::load_store : timing.operation;
+            info.uniform = timing.uniform;
+            info.machine_operations = 1;
+            info.stall = timing.stall;
+            info.operands_read = timing.operands_read;
+            info.reads = timing.waits;
+            info.writes = timing.results;
+            info.source = {timing.file, timing.line, 0};
+            continue;
+        }
+        info.pipeline = Pipeline::none;
+        info.operation = Operation::none;
+        info.machine_operations = 0;
+        if (info.synchronisation == Synchronisation::wgmma_commit) {
+            // The product itself ends the group.
+            info.synchronisation = Synchronisation::none;
+            for (std::size_t k = i; k-- > 0 && loaded.kernel.instructions[k].machine == n.machine;)
+                if (loaded.kernel.instructions[k].carries_time) loaded.information[k].synchronisation = Synchronisation::wgmma_commit;
+        }
+        if (info.parameter_offset >= 0) info.writes = {static_cast<std::uint16_t>(code.first_parameter_place + info.parameter_offset / 4)};
+    }
+    loaded.scoreboard_size = code.places;
+    loaded.registers_per_thread = code.registers;
+}
+
 std::string suggest_kernels(const Module& module, const std::string& entry) {
     constexpr std::size_t kListed = 20;
     std::vector<std::string> names;
@@ -177,7 +215,7 @@ LoadedKernel::LoadedKernel(const std::shared_ptr<const Module>& module, const st
     Kernel& kernel = loaded.kernel;
     if (may_run_off(kernel)) append_exit(kernel);
     require_target(*module, kernel);
-    if (assembly == Assembly::scheduled) assemble(kernel);
+    if (assembly == Assembly::scheduled && !kernel.machine_code) assemble(kernel);
     loaded.scoreboard_size = kernel.registers.size() + 1;
     if (loaded.scoreboard_size > 65535) {
         throw Error("more than 65534 registers are used", {loaded.file_name, kernel.line, kernel.name},
@@ -217,6 +255,7 @@ LoadedKernel::LoadedKernel(const std::shared_ptr<const Module>& module, const st
     loaded.registers_per_thread = settle_register_changes(
         kernel, std::min(register_ceiling(kernel), needed_registers(kernel, analysis, loaded.registers)),
         loaded.information);
+    if (kernel.machine_code) take_times_of_machine_code(loaded);
     loaded.steering_instructions = analysis.steering.count;
     loaded.steering_reads = analysis.steering.steering_reads;
     loaded.skipped_writes = analysis.steering.skipped_writes;
@@ -254,6 +293,9 @@ void LoadedKernel::set_registers_per_thread(unsigned registers) {
 unsigned LoadedKernel::register_count() const {
     return implementation_->registers.count;
 }
+const MachineCode* LoadedKernel::machine_code() const {
+    return implementation_->kernel.machine_code.get();
+}
 LoadedKernel::Spills LoadedKernel::spills() const {
     Spills result;
     const Kernel& kernel = implementation_->kernel;
@@ -280,7 +322,8 @@ std::uint32_t LoadedKernel::parameter_bytes() const {
     return implementation_->kernel.parameter_bytes;
 }
 std::span<const Parameter> LoadedKernel::parameters() const {
-    return implementation_->kernel.parameters;
+    const MachineCode* const code = machine_code();
+    return code != nullptr ? code->parameters : implementation_->kernel.parameters;
 }
 std::string LoadedKernel::describe_source(std::size_t instruction) const {
     const Implementation& loaded = *implementation_;

@@ -270,7 +270,7 @@ bool has_property(T value) {
         case Property::not_a_number:
             return exponent == all_exponent && !zero_fraction;
         case Property::normal:
-            return exponent != all_exponent && exponent != 0;
+            return exponent != all_exponent && (exponent != 0 || zero_fraction);  // zeros count as normal numbers
         case Property::subnormal:
             return exponent == 0 && !zero_fraction;
     }

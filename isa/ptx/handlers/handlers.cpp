@@ -43,6 +43,7 @@ bool does_nothing(const Instruction& n) {
         case Opcode::membar:
         case Opcode::fence:
         case Opcode::nanosleep:
+        case Opcode::machine_nop:
         case Opcode::pmevent:
         case Opcode::griddepcontrol:  // grids run one after another
         case Opcode::setmaxnreg:

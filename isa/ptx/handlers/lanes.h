@@ -194,5 +194,6 @@ Handler select_matrix(const Instruction& instruction, bool evaluate);
 Handler select_warp(const Instruction& instruction, bool evaluate);
 Handler select_cluster(const Instruction& instruction);
 Handler select_warpgroup(const Instruction& instruction);  ///< wgmma.mma_async
+Handler select_machine_form(const Instruction& instruction);  ///< what is_machine_form() names
 
 }  // namespace heddle::ptx::HEDDLE_PTX_VARIANT

@@ -70,8 +70,9 @@ void read_clock(State& warp, const Decoded& i, std::uint32_t mask) {
 // %globaltimer
 template <class T, unsigned kShift>
 void read_timer(State& warp, const Decoded& i, std::uint32_t mask) {
-    const auto time =
-        static_cast<std::uint64_t>(static_cast<double>(warp.clock) * warp.cta->launch.nanoseconds_per_cycle);
+    const LaunchContext& launch = warp.cta->launch;
+    const auto time = static_cast<std::uint64_t>(
+        launch.start_nanoseconds + static_cast<double>(warp.clock) * launch.nanoseconds_per_cycle);
     const T value = static_cast<T>(time >> kShift);
     assign<T>(warp, i.operand[0], mask, [=](unsigned) { return value; });
 }

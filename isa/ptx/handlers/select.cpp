@@ -25,6 +25,7 @@ Handler select_arithmetic(const Instruction& n) {
 
 Handler select(const Instruction& n, const HandlerRequest& request) {
     if (is_video(n)) return select_video(n);
+    if (is_machine_form(n.opcode)) return select_machine_form(n);
     switch (n.opcode) {
         case Opcode::add:
         case Opcode::sub:

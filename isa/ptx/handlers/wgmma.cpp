@@ -40,7 +40,8 @@ struct Operands {
     std::snprintf(text, sizeof text,
                   "wgmma reads shared memory at 0x%x, the CTA has %u bytes (descriptor 0x%016llx)", address,
                   warp.cta->shared_bytes, static_cast<unsigned long long>(descriptor));
-    fail_running(warp, 0, text, "check start address and offsets of the matrix descriptor");
+    fail_running(warp, 0, text, "check start address and offsets of the matrix descriptor",
+                 Error::Kind::out_of_bounds);
 }
 
 // An operand that must be the same in all lanes.

@@ -16,7 +16,7 @@ std::uint32_t copy_size(const Warp::State& warp, std::uint32_t slot, unsigned la
     const std::uint32_t bytes = narrow_lane(warp, slot, lane);
     if (bytes % kBulkCopyAlignment != 0) {
         fail_running(warp, lane, "a bulk copy of " + std::to_string(bytes) + " bytes",
-                     "the size must be a multiple of 16");
+                     "the size must be a multiple of 16", Error::Kind::misaligned);
     }
     return bytes;
 }

@@ -89,7 +89,8 @@ bool lacks_cooperation(const Cta::Implementation& cta) {
 void trap(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
     fail_running(warp, static_cast<unsigned>(std::countr_zero(mask)), "the kernel executed trap",
                  lacks_cooperation(*warp.cta) ? "a barrier of the grid needs a cooperative launch"
-                                              : "a check in the kernel has failed");
+                                              : "a check in the kernel has failed",
+                 Error::Kind::trap);
 }
 
 // Without a debugger the hardware reports an error too.

@@ -19,9 +19,10 @@ constexpr std::uint64_t kMaximumThreads = 1024;  // per CTA: CUDA programming gu
 constexpr std::uint32_t kMaximumSharedBytes = 1u << 24;
 
 [[noreturn]] void fail_launch(const LoadedKernel::Implementation& kernel, const std::string& problem,
-                              const std::string& remedy = "") {
+                              const std::string& remedy = "",
+                              Error::Kind kind = Error::Kind::other) {
     throw Error("launch of kernel " + kernel.kernel.name + ": " + problem,
-                {kernel.file_name, kernel.kernel.line, ""}, remedy);
+                {kernel.file_name, kernel.kernel.line, ""}, remedy, kind);
 }
 
 std::string describe(const Dim3& d) {
@@ -33,17 +34,20 @@ void check_threads(const LaunchContext& launch, const LoadedKernel::Implementati
     if (launch.grid.count() == 0) fail_launch(kernel, "the grid " + describe(launch.grid) + " is empty");
     const std::uint64_t threads = launch.block.count();
     if (threads == 0 || threads > kMaximumThreads) {
-        fail_launch(kernel, "a block of " + describe(launch.block) + " threads", "use 1 to 1024 threads");
+        fail_launch(kernel, "a block of " + describe(launch.block) + " threads", "use 1 to 1024 threads",
+                    Error::Kind::resources);
     }
     const Dim3 required{k.required_threads[0], k.required_threads[1], k.required_threads[2]};
     if (required.x != 0 && !(required == launch.block)) {
         fail_launch(kernel, "a block of " + describe(launch.block) + ", the kernel says .reqntid " +
-                                describe(required));
+                                describe(required),
+                    "", Error::Kind::resources);
     }
     const Dim3 maximum{k.maximum_threads[0], k.maximum_threads[1], k.maximum_threads[2]};
     if (maximum.x != 0 && threads > maximum.count()) {
         fail_launch(kernel, "a block of " + std::to_string(threads) + " threads, the kernel says .maxntid " +
-                                std::to_string(maximum.count()));
+                                std::to_string(maximum.count()),
+                    "", Error::Kind::resources);
     }
 }
 
@@ -116,7 +120,7 @@ void check_launch(const LaunchContext& launch) {
                     "use pack_parameters()");
     }
     if (launch.dynamic_shared_bytes > kMaximumSharedBytes)
-        fail_launch(kernel, "more shared memory than any device has");
+        fail_launch(kernel, "more shared memory than any device has", "", Error::Kind::resources);
     if (launch.memory == nullptr) fail_launch(kernel, "there is no global memory");
     if (launch.mode == Mode::timing) check_aliases(launch, kernel);
     check_matrix_types(launch, kernel);

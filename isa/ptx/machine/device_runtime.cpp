@@ -60,7 +60,8 @@ class ThreadMemory {
         std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(address));
         fail_running(warp_, lane_,
                      std::string("the device runtime reads address ") + text +
-                         ", where there is no memory with values");
+                         ", where there is no memory with values",
+                     "", Error::Kind::out_of_bounds);
     }
 
     Warp::State& warp_;
@@ -143,7 +144,8 @@ class Runtime {
                          text(3) + ": thread (" + std::to_string(thread % block.x) + ", " +
                          std::to_string(thread / block.x % block.y) + ", " +
                          std::to_string(thread / block.x / block.y) + "): assertion `" + text(0) +
-                         "` failed");
+                         "` failed",
+                     "", Error::Kind::assertion);
     }
 
     // nullptr when there is no room.

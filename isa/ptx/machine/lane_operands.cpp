@@ -10,7 +10,7 @@ void require_alignment(const Warp::State& warp, unsigned lane, std::uint64_t add
                        const std::string& what) {
     if (address % alignment == 0) return;
     fail_running(warp, lane, what + " at address " + hexadecimal(address) + " is misaligned",
-                 "the address must be a multiple of " + std::to_string(alignment));
+                 "the address must be a multiple of " + std::to_string(alignment), Error::Kind::misaligned);
 }
 
 }  // namespace
@@ -21,7 +21,8 @@ SharedPlace find_shared(const Warp::State& warp, unsigned lane, StateSpace space
     if (space == StateSpace::generic) {
         if (address < kSharedWindow || address >= kLocalWindow) {
             fail_running(warp, lane,
-                         what + ": generic address " + hexadecimal(given) + " is not in shared memory");
+                         what + ": generic address " + hexadecimal(given) + " is not in shared memory", "",
+                         Error::Kind::out_of_bounds);
         }
         address -= kSharedWindow;
     }
@@ -29,11 +30,12 @@ SharedPlace find_shared(const Warp::State& warp, unsigned lane, StateSpace space
     place.cta = cta_of_address(*warp.cta, address, place.offset);
     if (place.cta == nullptr || place.cta->unfinished == 0) {
         fail_running(warp, lane,
-                     what + ": no CTA of the cluster that runs has shared address " + hexadecimal(given));
+                     what + ": no CTA of the cluster that runs has shared address " + hexadecimal(given), "",
+                     Error::Kind::out_of_bounds);
     }
     if (space == StateSpace::shared && place.cta != warp.cta) {
         fail_running(warp, lane, what + ": shared address " + hexadecimal(given) + " belongs to another CTA",
-                     "use .shared::cluster");
+                     "use .shared::cluster", Error::Kind::out_of_bounds);
     }
     require_alignment(warp, lane, place.offset, alignment, what);
     const std::uint64_t size = place.cta->shared_bytes;
@@ -41,7 +43,7 @@ SharedPlace find_shared(const Warp::State& warp, unsigned lane, StateSpace space
         fail_running(warp, lane,
                      what + ": " + std::to_string(bytes) + " bytes at shared address " + hexadecimal(given) +
                          " are out of bounds",
-                     "shared memory has " + std::to_string(size) + " bytes");
+                     "shared memory has " + std::to_string(size) + " bytes", Error::Kind::out_of_bounds);
     }
     return place;
 }
@@ -59,7 +61,8 @@ Allocation& find_global(const Warp::State& warp, unsigned lane, std::uint64_t ad
                      nearest == nullptr
                          ? "no buffer is allocated"
                          : "the nearest buffer is " + nearest->name + ", " + std::to_string(nearest->bytes) +
-                               " bytes from " + hexadecimal(nearest->base));
+                               " bytes from " + hexadecimal(nearest->base),
+                     Error::Kind::out_of_bounds);
     }
     if (values && !allocation->backed) {
         const bool timing = warp.cta->launch.mode == Mode::timing;

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "isa/common/error.h"
 #include "isa/ptx/execution.h"
 #include "isa/ptx/machine/call_tables.h"
 #include "isa/ptx/machine/zeroed_memory.h"
@@ -281,7 +282,7 @@ struct Cluster::Implementation : ClusterState {};
 
 /// Errors of a running kernel; they name kernel, CTA, warp, lane and line. Never return.
 [[noreturn]] void fail_running(const Warp::State& warp, unsigned lane, const std::string& problem,
-                               const std::string& remedy = "");
+                               const std::string& remedy = "", Error::Kind kind = Error::Kind::other);
 [[noreturn]] void fail_access(const Warp::State& warp, std::uint32_t lanes, const MemoryAccess& access);
 
 /// Writes the addresses that the initial value of `variable` holds into its `bytes`. `variables`: all of the

@@ -95,7 +95,7 @@ const std::vector<std::byte>& constant_bank_of(const Cta::Implementation& cta) {
 }
 
 void fail_running(const Warp::State& warp, unsigned lane, const std::string& problem,
-                  const std::string& remedy) {
+                  const std::string& remedy, Error::Kind kind) {
     const Cta::Implementation& cta = *warp.cta;
     const Dim3& p = cta.position;
     std::string source;
@@ -106,7 +106,7 @@ void fail_running(const Warp::State& warp, unsigned lane, const std::string& pro
     throw Error("kernel " + cta.kernel->kernel.name + ", CTA (" + std::to_string(p.x) + ", " +
                     std::to_string(p.y) + ", " + std::to_string(p.z) + "), warp " +
                     std::to_string(warp.index) + ", lane " + std::to_string(lane) + ": " + problem,
-                {cta.kernel->file_name, current(warp).line, source}, remedy);
+                {cta.kernel->file_name, current(warp).line, source}, remedy, kind);
 }
 
 void fail_access(const Warp::State& warp, std::uint32_t lanes, const MemoryAccess& access) {
@@ -124,7 +124,8 @@ void fail_access(const Warp::State& warp, std::uint32_t lanes, const MemoryAcces
                              " of " + std::to_string(access.bytes_per_lane) + " bytes";
     fail_running(warp, lane, what + (misaligned ? " is misaligned" : " is out of bounds"),
                  misaligned ? "the address must be a multiple of the size"
-                            : describe_neighbour(warp, address, access));
+                            : describe_neighbour(warp, address, access),
+                 misaligned ? Error::Kind::misaligned : Error::Kind::out_of_bounds);
 }
 
 void fail_no_values(const Warp::State& warp, const MemoryAccess& access, const Allocation& allocation) {

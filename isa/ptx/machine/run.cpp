@@ -17,6 +17,9 @@ namespace heddle::ptx {
 namespace {
 
 constexpr unsigned kTurn = 256;          // steps of a warp before the next one has its turn
+// The same behind a barrier: on a GPU its warps go on together, and there are kernels that read what was shared
+// just behind one barrier and write it again before the next. That is a race, which no GPU shows.
+constexpr unsigned kFirstTurn = 32;
 constexpr unsigned kPatientRounds = 64;  // without an event, before CTAs are started beside those that run
 constexpr std::uint64_t kSuspiciousRounds = 4096;    // without an event, before states are compared
 constexpr std::uint64_t kHopelessRounds = 1u << 20;  // ... before a kernel that polls is declared to hang
@@ -30,6 +33,7 @@ struct Group {
     std::uint64_t number = 0;
     std::unique_ptr<Cluster> cluster;
     std::vector<std::unique_ptr<Cta>> ctas;
+    std::vector<std::uint32_t> released;  ///< of each: the warps that have not gone on since a barrier
     bool finished() const {
         return std::all_of(ctas.begin(), ctas.end(), [](const auto& cta) { return cta->finished(); });
     }
@@ -126,6 +130,7 @@ class FunctionalRun {
             std::unique_ptr<Group> group = std::move(idle_.back());
             idle_.pop_back();
             group->number = number;
+            group->released.assign(size_, 0);
             if (size_ > 1) group->cluster = std::make_unique<Cluster>(launch_);
             for (unsigned rank = 0; rank < size_; ++rank) {
                 group->ctas[rank]->start(cta_of_cluster(launch_, number, rank), rank, group->cluster.get());
@@ -138,22 +143,34 @@ class FunctionalRun {
     bool play_round() {
         bool progress = false;
         for (const std::unique_ptr<Group>& group : running_) {
-            for (const std::unique_ptr<Cta>& cta : group->ctas) {
-                const std::uint64_t before = cta->changes();
-                for (unsigned w = 0; w < cta->warp_count(); ++w)
-                    progress = play(*cta, cta->warp(w)) || progress;
-                if (cta->changes() != before) event();
+            for (std::size_t rank = 0; rank < group->ctas.size(); ++rank) {
+                Cta& cta = *group->ctas[rank];
+                const std::uint64_t before = cta.changes();
+                for (unsigned w = 0; w < cta.warp_count(); ++w)
+                    progress = play(cta, w, group->released[rank]) || progress;
+                if (cta.changes() != before) event();
             }
         }
         return progress;
     }
 
-    bool play(Cta& cta, Warp& warp) {
-        unsigned turn = 0;
+    /// `released`: bit i is set while warp i has not gone on since a barrier.
+    bool play(Cta& cta, unsigned index, std::uint32_t& released) {
+        Warp& warp = cta.warp(index);
+        unsigned turn = 0, most = kTurn;
         bool stored = false;
-        for (; turn < kTurn && !warp.finished() && !warp.blocked(); ++turn) {
+        const std::uint32_t own = 1u << index;
+        if ((released & own) != 0 && !warp.blocked()) {
+            most = kFirstTurn;
+            released &= ~own;
+        }
+        for (; turn < most && !warp.finished() && !warp.blocked(); ++turn) {
             const StepResult result = warp.step(steps_);
             ++steps_;
+            if (result.released_warps != 0) {
+                released |= result.released_warps;
+                most = std::min(most, turn + kFirstTurn);
+            }
             stored = stored || (result.access != nullptr && result.access->write && !result.access->atomic);
             if (result.started_operations != 0) end_operations(cta);
         }
@@ -266,7 +283,8 @@ std::uint64_t run_functionally(const LaunchContext& launch) {
     if (launch.grid_workspace != 0 && launch.grid.count() > kResidentCtas) {
         throw Error("kernel " + launch.kernel->name() + ": a cooperative launch of " +
                         std::to_string(launch.grid.count()) + " thread blocks is too large",
-                    {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once");
+                    {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once",
+                    Error::Kind::cooperative_too_large);
     }
     const Doing doing("kernel " + launch.kernel->name(), launch.grid.count(), "thread blocks");
     const unsigned most = launch.check == nullptr && launch.grid_workspace == 0 && launch.kernel->blocks_are_independent()

@@ -217,7 +217,8 @@ TensorMap read_tensor_map(const Warp::State& warp, unsigned lane, std::uint64_t 
     const std::span<const std::byte> bytes = find_bytes(warp, lane, address);
     if (bytes.empty() || address % kTensorMapsAlignment != 0) {
         fail_running(warp, lane, "a tensor map at generic address " + hexadecimal(address),
-                     "it must lie in parameters, constant or global memory, at a multiple of 64 bytes");
+                     "it must lie in parameters, constant or global memory, at a multiple of 64 bytes",
+                     Error::Kind::misaligned);
     }
     return decode_or_fail(warp, lane, bytes, true);
 }

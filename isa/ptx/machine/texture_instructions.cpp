@@ -89,7 +89,8 @@ class Objects {
             fail_running(warp_, lane,
                          "the texels of " + kind + " object " + hexadecimal(handle) +
                              " lie outside of all allocations",
-                         "free the memory of a " + kind + " after its last use");
+                         "free the memory of a " + kind + " after its last use",
+                         Error::Kind::out_of_bounds);
         handle_ = handle;
     }
 
@@ -248,14 +249,15 @@ SurfacePlace place_in_surface(Warp::State& warp, const DecodedInstruction& i, co
                              hexadecimal(handle),
                          "it has " + std::to_string(image.width * image.texel_bytes()) +
                              " bytes in each of " + std::to_string(image.height) + " rows of " +
-                             std::to_string(image.planes) + " planes; x counts bytes");
+                             std::to_string(image.planes) + " planes; x counts bytes",
+                         Error::Kind::out_of_bounds);
         return place;
     }
     if (place.address % bytes != 0)
         fail_running(warp, lane,
                      "an access of " + std::to_string(bytes) + " bytes at byte " + std::to_string(at[0]) +
                          " of a surface is misaligned",
-                     "x counts bytes, and must be a multiple of the size");
+                     "x counts bytes, and must be a multiple of the size", Error::Kind::misaligned);
     access.lanes |= 1u << lane;
     access.address[lane] = place.address;
     return place;

@@ -1,69 +1,23 @@
 #include "isa/ptx/text/constant_expression.h"
 
+#include <array>
 #include <bit>
 #include <charconv>
 
+#include "isa/common/expression_syntax.h"
 #include "isa/common/nesting.h"
 #include "isa/ptx/execution.h"
 
 namespace heddle::ptx {
 namespace {
 
-enum class Operator : std::uint8_t {
-    none,
-    logical_or,
-    logical_and,
-    bit_or,
-    bit_xor,
-    bit_and,
-    equal,
-    unequal,
-    less,
-    less_equal,
-    greater,
-    greater_equal,
-    shift_left,
-    shift_right,
-    plus,
-    minus,
-    times,
-    divide,
-    remainder,
-};
-
 // As in C: the higher, the tighter.
-int precedence(Operator op) {
-    switch (op) {
-        case Operator::none:
-            return 0;
-        case Operator::logical_or:
-            return 1;
-        case Operator::logical_and:
-            return 2;
-        case Operator::bit_or:
-            return 3;
-        case Operator::bit_xor:
-            return 4;
-        case Operator::bit_and:
-            return 5;
-        case Operator::equal:
-        case Operator::unequal:
-            return 6;
-        case Operator::less:
-        case Operator::less_equal:
-        case Operator::greater:
-        case Operator::greater_equal:
-            return 7;
-        case Operator::shift_left:
-        case Operator::shift_right:
-            return 8;
-        case Operator::plus:
-        case Operator::minus:
-            return 9;
-        default:
-            return 10;
-    }
-}
+constexpr std::array kConstantInfix{
+    InfixOperator{"||", 1}, InfixOperator{"&&", 2}, InfixOperator{"==", 6}, InfixOperator{"!=", 6}, InfixOperator{"<=", 7}, InfixOperator{">=", 7},
+    InfixOperator{"<<", 8}, InfixOperator{">>", 8}, InfixOperator{"|", 3},  InfixOperator{"^", 4},  InfixOperator{"&", 5},  InfixOperator{"<", 7},
+    InfixOperator{">", 7},  InfixOperator{"+", 9},  InfixOperator{"-", 9},  InfixOperator{"*", 10}, InfixOperator{"/", 10}, InfixOperator{"%", 10},
+};
+constexpr int kProduct = 10;
 
 bool adjacent(const Token& a, const Token& b) {
     return a.text.data() + a.text.size() == b.text.data();
@@ -76,7 +30,7 @@ class ConstantParser {
     Constant conditional() {
         const Nesting level(depth_, [this] { too_deep(); });
         const Token start = cursor_.peek();
-        const Constant condition = binary(1);
+        const Constant condition = operators(1);
         if (!cursor_.accept('?')) return condition;
         require_integer(condition, start);
         const Constant yes = conditional();
@@ -89,19 +43,24 @@ class ConstantParser {
         return result;
     }
 
-    Constant binary(int least) {
-        Constant left = unary();
-        for (;;) {
-            const Token token = cursor_.peek();
-            std::size_t length = 1;
-            const Operator op = next_operator(length);
-            if (op == Operator::none || precedence(op) < least) return left;
-            for (std::size_t i = 0; i < length; ++i) cursor_.next();
-            const Constant right = binary(precedence(op) + 1);
-            left = left.kind == Constant::Kind::integer && right.kind == Constant::Kind::integer
-                       ? combine_integers(op, left, right, token)
-                       : combine_reals(op, left, right, token);
-        }
+    Constant operators(int least) {
+        std::vector<Token> tokens;  // of operators whose second operand is being read
+        return read_operators(
+            least,
+            [this, &tokens](int low, int high) {
+                const Token at = cursor_.peek();
+                const InfixOperator* const found = take_operator(low, high);
+                if (found != nullptr) tokens.push_back(at);
+                return found;
+            },
+            [this] { return unary(); },
+            [this, &tokens](const InfixOperator& op, const Constant& left, const Constant& right) {
+                const Token at = tokens.back();
+                tokens.pop_back();
+                return left.kind == Constant::Kind::integer && right.kind == Constant::Kind::integer
+                           ? combine_integers(op.symbol, left, right, at)
+                           : combine_reals(op.symbol, left, right, at);
+            });
     }
 
   private:
@@ -109,49 +68,23 @@ class ConstantParser {
         cursor_.fail("constant expression nested too deeply", cursor_.peek());
     }
 
-    bool pair(char first, char second) const {
-        return cursor_.peek().is(first) && cursor_.peek(1).is(second) &&
-               adjacent(cursor_.peek(), cursor_.peek(1));
+    bool comes(std::string_view symbol) const {
+        const Token& token = cursor_.peek();
+        if (token.kind == TokenKind::word) return token.text == symbol;  // the lexer takes % for the beginning of a register
+        if (!token.is(symbol[0])) return false;
+        return symbol.size() == 1 || (cursor_.peek(1).is(symbol[1]) && adjacent(token, cursor_.peek(1)));
     }
 
-    Operator next_operator(std::size_t& length) const {
-        const Token& token = cursor_.peek();
-        if (token.kind == TokenKind::word && token.text == "%") return Operator::remainder;
-        if (token.kind != TokenKind::punctuation) return Operator::none;
-        length = 2;
-        if (pair('|', '|')) return Operator::logical_or;
-        if (pair('&', '&')) return Operator::logical_and;
-        if (pair('=', '=')) return Operator::equal;
-        if (pair('!', '=')) return Operator::unequal;
-        if (pair('<', '=')) return Operator::less_equal;
-        if (pair('>', '=')) return Operator::greater_equal;
-        if (pair('<', '<')) return Operator::shift_left;
-        if (pair('>', '>')) return Operator::shift_right;
-        length = 1;
-        switch (token.text[0]) {
-            case '|':
-                return Operator::bit_or;
-            case '^':
-                return Operator::bit_xor;
-            case '&':
-                return Operator::bit_and;
-            case '<':
-                return Operator::less;
-            case '>':
-                return Operator::greater;
-            case '+':
-                return Operator::plus;
-            case '-':
-                return Operator::minus;
-            case '*':
-                return Operator::times;
-            case '/':
-                return Operator::divide;
-            case '%':
-                return Operator::remainder;
-            default:
-                return Operator::none;
+    const InfixOperator* take_operator(int least, int most) {
+        for (const InfixOperator& one : kConstantInfix) {
+            if (!comes(one.symbol)) continue;
+            if (one.level < least || one.level > most) return nullptr;
+            const bool two_tokens = one.symbol.size() == 2;
+            cursor_.next();
+            if (two_tokens) cursor_.next();
+            return &one;
         }
+        return nullptr;
     }
 
     Constant unary() {
@@ -232,53 +165,37 @@ class ConstantParser {
         if (value.kind != Constant::Kind::integer) cursor_.fail("an integer is needed here", token);
     }
 
-    Constant combine_integers(Operator op, const Constant& a, const Constant& b, const Token& token) const {
+    Constant combine_integers(std::string_view op, const Constant& a, const Constant& b, const Token& token) const {
         const bool is_unsigned = a.is_unsigned || b.is_unsigned;
         const auto x = static_cast<std::int64_t>(a.bits), y = static_cast<std::int64_t>(b.bits);
         const auto truth = [](bool value) { return Constant{Constant::Kind::integer, false, value ? 1u : 0u}; };
         const auto value = [&](std::uint64_t bits) { return Constant{Constant::Kind::integer, is_unsigned, bits}; };
+        const auto bits = [](std::uint64_t all) { return Constant{Constant::Kind::integer, true, all}; };
         const bool less = is_unsigned ? a.bits < b.bits : x < y;
-        switch (op) {
-            case Operator::logical_or:
-                return truth(a.bits != 0 || b.bits != 0);
-            case Operator::logical_and:
-                return truth(a.bits != 0 && b.bits != 0);
-            case Operator::equal:
-                return truth(a.bits == b.bits);
-            case Operator::unequal:
-                return truth(a.bits != b.bits);
-            case Operator::less:
-                return truth(less);
-            case Operator::less_equal:
-                return truth(less || a.bits == b.bits);
-            case Operator::greater:
-                return truth(!less && a.bits != b.bits);
-            case Operator::greater_equal:
-                return truth(!less);
-            case Operator::bit_or:
-                return {Constant::Kind::integer, true, a.bits | b.bits};
-            case Operator::bit_xor:
-                return {Constant::Kind::integer, true, a.bits ^ b.bits};
-            case Operator::bit_and:
-                return {Constant::Kind::integer, true, a.bits & b.bits};
-            case Operator::shift_left:
-                return {Constant::Kind::integer, a.is_unsigned, b.bits > 63 ? 0 : a.bits << b.bits};
-            case Operator::shift_right:
-                if (a.is_unsigned) return {Constant::Kind::integer, true, b.bits > 63 ? 0 : a.bits >> b.bits};
-                return {Constant::Kind::integer, false, static_cast<std::uint64_t>(x >> (b.bits > 63 ? 63 : b.bits))};
-            case Operator::plus:
-                return value(a.bits + b.bits);
-            case Operator::minus:
-                return value(a.bits - b.bits);
-            case Operator::times:
-                return value(a.bits * b.bits);
-            default:
-                break;
+        if (op == "||") return truth(a.bits != 0 || b.bits != 0);
+        if (op == "&&") return truth(a.bits != 0 && b.bits != 0);
+        if (op == "==") return truth(a.bits == b.bits);
+        if (op == "!=") return truth(a.bits != b.bits);
+        if (op == "<") return truth(less);
+        if (op == "<=") return truth(less || a.bits == b.bits);
+        if (op == ">") return truth(!less && a.bits != b.bits);
+        if (op == ">=") return truth(!less);
+        if (op == "|") return bits(a.bits | b.bits);
+        if (op == "^") return bits(a.bits ^ b.bits);
+        if (op == "&") return bits(a.bits & b.bits);
+        if (op == "<<") return {Constant::Kind::integer, a.is_unsigned, b.bits > 63 ? 0 : a.bits << b.bits};
+        if (op == ">>") {
+            if (a.is_unsigned) return bits(b.bits > 63 ? 0 : a.bits >> b.bits);
+            return {Constant::Kind::integer, false, static_cast<std::uint64_t>(x >> (b.bits > 63 ? 63 : b.bits))};
         }
+        if (op == "+") return value(a.bits + b.bits);
+        if (op == "-") return value(a.bits - b.bits);
+        if (op == "*") return value(a.bits * b.bits);
+        const bool quotient = op == "/";
         if (b.bits == 0) cursor_.fail("division by zero", token);
-        if (is_unsigned) return value(op == Operator::divide ? a.bits / b.bits : a.bits % b.bits);
-        if (y == -1) return value(op == Operator::divide ? ~a.bits + 1 : 0);  // the quotient may not fit
-        return value(static_cast<std::uint64_t>(op == Operator::divide ? x / y : x % y));
+        if (is_unsigned) return value(quotient ? a.bits / b.bits : a.bits % b.bits);
+        if (y == -1) return value(quotient ? ~a.bits + 1 : 0);  // the quotient may not fit
+        return value(static_cast<std::uint64_t>(quotient ? x / y : x % y));
     }
 
     static double as_double(const Constant& value) {
@@ -286,28 +203,16 @@ class ConstantParser {
         return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits));
     }
 
-    Constant combine_reals(Operator op, const Constant& a, const Constant& b, const Token& token) const {
+    Constant combine_reals(std::string_view op, const Constant& a, const Constant& b, const Token& token) const {
         if (a.kind == Constant::Kind::integer || b.kind == Constant::Kind::integer)
             cursor_.fail("an integer and a floating-point number in one expression", token);
         const double x = as_double(a), y = as_double(b);
-        double result = 0;
-        switch (op) {
-            case Operator::plus:
-                result = x + y;
-                break;
-            case Operator::minus:
-                result = x - y;
-                break;
-            case Operator::times:
-                result = x * y;
-                break;
-            case Operator::divide:
-                result = x / y;
-                break;
-            default:
-                cursor_.fail("this operator is for integers", token);
-        }
-        return {Constant::Kind::real, false, std::bit_cast<std::uint64_t>(result)};
+        const auto real = [](double value) { return Constant{Constant::Kind::real, false, std::bit_cast<std::uint64_t>(value)}; };
+        if (op == "+") return real(x + y);
+        if (op == "-") return real(x - y);
+        if (op == "*") return real(x * y);
+        if (op == "/") return real(x / y);
+        cursor_.fail("this operator is for integers", token);
     }
 
     TokenCursor& cursor_;
@@ -337,7 +242,7 @@ Constant parse_constant(TokenCursor& cursor) {
 }
 
 Constant parse_constant_product(TokenCursor& cursor) {
-    return ConstantParser(cursor).binary(precedence(Operator::times));
+    return ConstantParser(cursor).operators(kProduct);
 }
 
 }  // namespace heddle::ptx

@@ -45,7 +45,8 @@ void InstructionParser::parse() {
     parse_guard(instruction);
     const Token opcode = cursor_.expect_word("an instruction");
     instruction.line = opcode.line;
-    if (!find_opcode(opcode.text, instruction.opcode)) fail_unknown_opcode(opcode);
+    if (!find_opcode(opcode.text, instruction.opcode) || (is_machine_form(instruction.opcode) && dialect_ != Dialect::machine_code))
+        fail_unknown_opcode(opcode);
     std::vector<std::string_view> suffixes;
     while (cursor_.peek().kind == TokenKind::suffix) suffixes.push_back(cursor_.next().text);
     if (instruction.opcode == Opcode::call) return parse_call(instruction);
@@ -204,7 +205,9 @@ bool InstructionParser::names_no_register(const std::vector<RawOperand>& raw) co
 
 void InstructionParser::fail_unknown_opcode(const Token& opcode) const {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < kOpcodeCount; ++i) names.emplace_back(name_of(static_cast<Opcode>(i)));
+    for (std::size_t i = 0; i < kOpcodeCount; ++i) {
+        if (!is_machine_form(static_cast<Opcode>(i))) names.emplace_back(name_of(static_cast<Opcode>(i)));
+    }
     const std::string near = nearest_word(std::string(opcode.text), names.data(), names.size());
     cursor_.fail("unknown or unsupported instruction", opcode,
                  near.empty() ? "" : "did you mean " + near + "?");

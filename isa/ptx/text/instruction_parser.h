@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/ptx/parser.h"
 #include "isa/ptx/text/operand_binder.h"
 #include "isa/ptx/text/operand_parser.h"
 #include "isa/ptx/text/symbols.h"
@@ -18,8 +19,8 @@ namespace heddle::ptx {
 class InstructionParser {
   public:
     InstructionParser(TokenCursor& cursor, Kernel& kernel, SymbolScopes& symbols,
-                      std::vector<UnsupportedInstruction>& unsupported)
-        : cursor_(cursor), kernel_(kernel), symbols_(symbols), unsupported_(unsupported) {}
+                      std::vector<UnsupportedInstruction>& unsupported, Dialect dialect = Dialect::ptx)
+        : cursor_(cursor), kernel_(kernel), symbols_(symbols), unsupported_(unsupported), dialect_(dialect) {}
 
     /// Reads one instruction, its guard and the semicolon, and appends it to the kernel. Throws
     /// heddle::Error.
@@ -46,6 +47,7 @@ class InstructionParser {
     Kernel& kernel_;
     SymbolScopes& symbols_;
     std::vector<UnsupportedInstruction>& unsupported_;
+    Dialect dialect_;
     OperandParser operands_{cursor_};
     OperandBinder binder_{kernel_, symbols_};
     std::map<std::string, std::vector<Token>, std::less<>> branch_targets_;

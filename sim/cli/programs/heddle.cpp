@@ -7,6 +7,7 @@ int main(int argument_count, char** arguments) {
         {"simulate", add_simulate_command},
         {"hardware", add_hardware_command},
         {"compare", add_compare_command},
+        {"devices", add_devices_command},
     };
     return run(argument_count, arguments, kCommands);
 }

@@ -17,6 +17,7 @@ int main(int argument_count, char** arguments) {
         {"parallelism", add_parallelism_command},
         {"validate", add_validate_command},
         {"compare", add_compare_command},
+        {"devices", add_devices_command},
         {"doctor", add_doctor_command},
         {"reference", add_reference_command},
         {"completion", add_completion_command},

@@ -27,7 +27,11 @@ KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
     const double overhead = config.launch.before + config.launch.after - config.launch.gap;
     const double bytes = trace::bytes_moved(trace, op);
     const double operations = trace::floating_point_operations(trace, op);
-    kernel.fidelity = op.kind == trace::OpKind::unknown ? Fidelity::unknown : Fidelity::estimated;
+    // Not understood, but with operands that were inferred: as long as these take to move, no recorded time.
+    const bool inferred = op.kind == trace::OpKind::unknown && op.has(keys::any.assumed);
+    if (inferred) kernel.name = "by its bytes: " + op.get(keys::any.reason);
+    kernel.fidelity =
+        op.kind == trace::OpKind::unknown && !inferred ? Fidelity::unknown : Fidelity::estimated;
     if (op.kind == trace::OpKind::host_copy) {
         kernel.time_us = 1e6 * (config.host.latency + bytes / config.host.bandwidth);
         kernel.bound_by = "host link";
@@ -36,7 +40,7 @@ KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
     }
     // What nobody understands takes its recorded time; without one, at least what its operands take to move.
     const bool nothing_known = op.inputs.empty() && op.outputs.empty();
-    if (nothing_known || (op.kind == trace::OpKind::unknown && op.measured_us)) {
+    if (nothing_known || (op.kind == trace::OpKind::unknown && !inferred && op.measured_us)) {
         kernel.fidelity = Fidelity::unknown;
         kernel.bound_by = op.measured_us ? "recorded time" : "launch";
         kernel.time_us = op.measured_us ? *op.measured_us : 1e6 * overhead;

@@ -178,6 +178,12 @@ class Scheduler {
         }
     }
 
+    void begin(std::size_t index) {
+        const auto behind = std::find_if(running_.begin(), running_.end(),
+                                         [&](const Running& one) { return work_[one.index].priority > work_[index].priority; });
+        running_.insert(behind, {index, work_[index].time_us, 0});
+    }
+
     void start_startable() {
         std::vector<std::pair<double, std::size_t>> later;
         while (!startable_.empty() && startable_.top().first <= now_) {
@@ -189,7 +195,7 @@ class Scheduler {
                 continue;
             }
             result_.work[index].start_us = now_;
-            running_.push_back({index, work_[index].time_us, 0});
+            begin(index);
         }
         // Whoever waited for an engine tries again when its user has ended.
         for (auto it = queued_.begin(); it != queued_.end();) {
@@ -274,7 +280,7 @@ class Scheduler {
     std::vector<double> ready_;     ///< all that it waits for has ended, and the host has handed it out
     std::priority_queue<Start, std::vector<Start>, std::greater<>> startable_;
     std::map<std::size_t, std::vector<std::size_t>> queued_;  ///< for the engine of the work that is named
-    std::vector<Running> running_;                            ///< in order of their starts
+    std::vector<Running> running_;                            ///< by priority, then in order of their starts
     double now_ = 0, host_ = 0;
     std::size_t handed_out_ = 0, finished_ = 0, blocked_by_ = kNobody;
 };

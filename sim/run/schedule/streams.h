@@ -27,6 +27,9 @@ struct StreamWork {
     std::map<std::string, double> demand;
     std::vector<std::size_t> after;  ///< indices of earlier work that must have ended before this starts
     bool blocks_host = false;        ///< the host continues only when this has ended
+    /// For kernels: thread blocks of those with the lowest number are placed first; among equals, of the kernel that
+    /// began first.
+    int priority = 0;
     /// For collectives: the fraction of the device's SMs that its thread blocks occupy, one SM for each
     /// block.
     double holds = 0;
@@ -76,8 +79,8 @@ struct RepeatedWork {
 /// engine is free: copies and collectives have an engine each, which executes one at a time; kernels share
 /// the device.
 ///
-/// Concurrent kernels: the block scheduler places the thread blocks of the kernel that came first and gives
-/// the remaining places to others (the "leftover policy" of Pai et al., ASPLOS 2013, and Amert et al., RTSS
+/// Concurrent kernels: the block scheduler places the thread blocks of the kernel that came first, or has the lowest
+/// `priority`, and gives the remaining places to others (the "leftover policy" of Pai et al., ASPLOS 2013, and Amert et al., RTSS
 /// 2017). A kernel that finds only a fraction of the places it needs proceeds at that fraction of its speed.
 /// All work that then runs together, including collectives and copies, shares each resource: where the
 /// demands add up to more than 1, everything that uses the resource slows down by that sum. The resulting

@@ -11,6 +11,9 @@
 
 #include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
+#ifdef HEDDLE_THROUGH_PTXAS
+#include "../sass/through_ptxas.h"
+#endif
 
 namespace heddle::ptx::test {
 
@@ -56,7 +59,13 @@ inline std::string module_text(const std::string& parameters, const std::string&
 class Program {
   public:
     Program(const std::string& text, const std::string& entry, const std::string& file_name = "test.ptx")
-        : kernel(parse_shared(text, file_name), entry) {}
+#ifdef HEDDLE_THROUGH_PTXAS  // tests/isa/sass runs these tests as machine code
+        : kernel(sass::test::load_through_ptxas(text, entry, file_name)) {
+    }
+#else
+        : kernel(parse_shared(text, file_name), entry) {
+    }
+#endif
 
     LaunchContext launch(Device& device, Dim3 grid, Dim3 block,
                          const std::vector<std::vector<std::byte>>& arguments, Mode mode = Mode::functional,

@@ -70,7 +70,7 @@ TEST_CASE("what a machine of a third kind cannot do is refused in its own words"
     CHECK(impossible.err.find("impossible machine: compute.rate is more than") != std::string::npos);
     const Outcome unknown = run_heddle(folder, "hardware describe " + folder.write("x.yaml", "kind: abacus\n").string());
     CHECK(unknown.code == 2);
-    CHECK(unknown.err.find("write `gpu` or `roofline` or `tpu`") != std::string::npos);
+    CHECK(unknown.err.find("write `cpu` or `gpu` or `roofline` or `tpu`") != std::string::npos);
     const Outcome large = run_heddle(folder, "simulate gpt2-small --hardware " + kDevice + " --set memory.size=2MB");
     CHECK(large.code == 4);
 }

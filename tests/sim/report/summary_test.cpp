@@ -49,7 +49,11 @@ TEST_CASE("summary.json has the documented schema") {
     CHECK(json["ops"][3]["fidelity"] == "unknown");
     CHECK(json["coverage"] == Json({{"cycle", 0.75}, {"estimated", 0.25}, {"unknown", 0.0}}));
     // 14 us of 90 and 10 of 60; what was not simulated cycle by cycle does not count.
-    CHECK(json["measured"] == Json({{"total_us", 160.0}, {"weighted_error", 0.16}}));
+    CHECK(json["measured"] == Json({{"total_us", 160.0},
+                                    {"weighted_error", 0.16},
+                                    {"simulated_share", 1.0},
+                                    {"simulated_recorded_us", 150.0},
+                                    {"simulated_us", 150.0}}));
     CHECK(keys_of(json["simulation"]) == Keys{"wall_s", "processor_s", "kernels_simulated",
                                               "warp_instructions", "tpu_cycles", "tilings_searched",
                                               "workers", "schedule"});

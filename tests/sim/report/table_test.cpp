@@ -50,6 +50,26 @@ TEST_CASE("numbers carry three digits and a prefix") {
     CHECK(format_count(1234567890) == "1,234,567,890");
 }
 
+TEST_CASE("shares are of the step, or of all ops where these ran side by side for longer") {
+    RunResult result;
+    result.step_time_us = 100;
+    OpSummary op;
+    op.kind = op.name = "kernel";
+    op.count = 2;
+    op.time_us = 80;
+    result.ops = {op};
+    CHECK(base_of_shares(result) == 100);
+    CHECK(line_of("\n" + format_report(result), "kernel").find("80.0 %") != std::string::npos);
+    op.name = op.kind = "copy";
+    op.time_us = 120;
+    result.ops.push_back(op);
+    CHECK(base_of_shares(result) == 200);
+    const std::string text = format_report(result);
+    CHECK(text.find("share of ops") != std::string::npos);
+    CHECK(line_of("\n" + text, "kernel").find("40.0 %") != std::string::npos);
+    CHECK(line_of("\n" + text, "copy").find("60.0 %") != std::string::npos);
+}
+
 TEST_CASE("ops add up by kind") {
     const std::vector<KindSummary> kinds = summarise_by_kind(sample_result());
     REQUIRE(kinds.size() == 3);
@@ -83,7 +103,8 @@ TEST_CASE("the table shows rates, shares and the measured time") {
     CHECK(line_of(text, "elementwise") ==
           "elementwise 3 30.0 us - - - 15.0 % - 2.00 TB/s dram bandwidth estimated");
     CHECK(line_of(text, "measured kernels") ==
-          "measured kernels without communication 160 us: the simulation differs by +6.2 %");
+          "measured kernels without communication 150 us, of which 100.0 % were simulated: there the simulation "
+          "differs by +0.0 %");
     CHECK(line_of(text, "recorded kernels") ==
           "recorded kernels one by one, weighted with their time: mean error 16.0 %");
     CHECK(line_of(text, "matmul 4096") ==

@@ -149,7 +149,17 @@ TEST_CASE("a GPU's own name leads to the hardware file that describes it") {
     CHECK(preset_of("NVIDIA A100-PCIE-40GB") == "a100-pcie");
     CHECK(preset_of("NVIDIA A100 80GB PCIe") == "a100-pcie");
     CHECK(preset_of("Tesla V100-SXM2-32GB") == "v100-sxm");
+    CHECK(preset_of("Tesla V100-SXM2-16GB") == "v100-sxm-16gb");
+    CHECK(sim::hardware_of_gpu("Tesla V100-SXM2", 16945512448) == "v100-sxm-16gb");
+    CHECK(preset_of("Tesla V100-PCIE-16GB") == "v100-pcie");
     CHECK(preset_of("NVIDIA RTX A6000") == "rtx-a6000");
+    CHECK(preset_of("NVIDIA H800") == "h800-sxm");
+    CHECK(preset_of("NVIDIA H20") == "h20");
+    CHECK(preset_of("NVIDIA A10G") == "a10g");
+    CHECK(preset_of("NVIDIA L4") == "l4");
+    CHECK(preset_of("NVIDIA L40") == "");
+    CHECK(preset_of("NVIDIA L40S") == "l40s");
+    CHECK(preset_of("Tesla T4") == "t4");
     CHECK(preset_of("NVIDIA GeForce RTX 4090") == "");
 }
 

@@ -9,6 +9,9 @@
 #include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
+#ifdef HEDDLE_THROUGH_PTXAS
+#include "../../isa/sass/through_ptxas.h"
+#endif
 
 namespace heddle::kernels::test {
 namespace {
@@ -23,6 +26,15 @@ T get(const std::vector<std::byte>& bytes, std::size_t index) {
     T value;
     std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
     return value;
+}
+
+ptx::LoadedKernel load(const GeneratedKernel& kernel, ptx::Assembly assembly = ptx::Assembly::as_written) {
+#ifdef HEDDLE_THROUGH_PTXAS  // tests/isa/sass runs these tests as machine code
+    (void)assembly;
+    return sass::test::load_through_ptxas(kernel.text, kernel.entry, kernel.entry);
+#else
+    return {ptx::parse_shared(kernel.text, kernel.entry), kernel.entry, 0, assembly};
+#endif
 }
 
 numerics::Format fp8_of(ElementType type) {
@@ -201,13 +213,13 @@ ptx::LaunchContext Device::prepare(const ptx::LoadedKernel& loaded, const Genera
 
 std::uint64_t Device::run(const GeneratedKernel& kernel, Extent3 grid,
                           const std::vector<KernelArgument>& arguments) {
-    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry, 0, assembly_);
+    const ptx::LoadedKernel loaded = load(kernel, assembly_);
     return ptx::run_functionally(prepare(loaded, kernel, grid, arguments));
 }
 
 std::uint64_t Device::run_timing(const GeneratedKernel& kernel, Extent3 grid,
                                  const std::vector<KernelArgument>& arguments) {
-    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry);
+    const ptx::LoadedKernel loaded = load(kernel);
     ptx::LaunchContext launch = prepare(loaded, kernel, grid, arguments);
     launch.mode = ptx::Mode::timing;
     return ptx::run_functionally(launch);
@@ -216,7 +228,7 @@ std::uint64_t Device::run_timing(const GeneratedKernel& kernel, Extent3 grid,
 void Device::run_first_cta(
     const GeneratedKernel& kernel, Extent3 grid, const std::vector<KernelArgument>& arguments,
     const std::function<void(const ptx::InstructionInfo&, const ptx::MemoryAccess&)>& visit) {
-    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry);
+    const ptx::LoadedKernel loaded = load(kernel);
     const ptx::LaunchContext launch = prepare(loaded, kernel, grid, arguments);
     ptx::Cta cta(launch);
     cta.start(0);
