@@ -41,11 +41,15 @@ std::vector<validation::GemmRow> chosen_rows(const Options& options) {
     return rows;
 }
 
-/// By the name of the table, where it tells: h100_sxm_fp8.csv.
+/// By the name of the table, where it tells: h100_sxm_fp8.csv. Throws heddle::Error for a table of products with
+/// scales for blocks, whose kernels are others.
 std::string type_of(const Options& options) {
     if (!options.type.empty()) return options.type;
     const std::string name = fs::path(options.data).filename().string();
-    for (const char* type : {"fp8", "e5m2", "tf32", "f16", "i8"})
+    if (name.find("fp8_block") != std::string::npos)
+        throw Error("products of 8-bit floats with a scale for each block of 128 are not modelled", {"--data", 0, ""},
+                    "--type fp8 compares them with products that have one scale");
+    for (const char* type : {"nvfp4", "mxfp8", "fp8", "e5m2", "tf32", "f16", "i8"})
         if (name.find(type) != std::string::npos && name.find("bf16") == std::string::npos) return type;
     return "bf16";
 }
@@ -77,8 +81,9 @@ void run_command(const Options& options) {
         options.columns.size() > 1 ? "median of columns" : "column", fmt::join(options.columns, ", "),
         rows.size(), options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
         hardware.name, table.simulate ? "simulated" : "closed form");
-    show(validation::format_gemm_table(rows, heading, table.simulate),
-         validation::gemm_table_json(rows, table.simulate), options.json);
+    const std::vector<std::string> others = validation::other_gemm_columns(options.data, options.columns);
+    show(validation::format_gemm_table(rows, heading, table.simulate, others),
+         validation::gemm_table_json(rows, table.simulate, others), options.json);
     const auto timed = std::count_if(rows.begin(), rows.end(), [&](const validation::GemmRow& row) {
         return !table.simulate || row.simulated.has_value();
     });
@@ -143,7 +148,8 @@ void add_validate_gemm_command(CLI::App& validate) {
         "  heddle validate gemm --data h100_sxm_bf16.csv --column trtllm_us --hardware h100-sxm --sample 20\n"
         "  heddle validate gemm --data h100_sxm_bf16.csv --column trtllm_us --hardware h100-sxm "
         "--closed-form "
-        "--json");
+        "--json\n"
+        "A table's other columns of microseconds (..._us) are shown beside it, and watts where it has them (watts).");
     command->callback([options] { run_command(*options); });
 }
 

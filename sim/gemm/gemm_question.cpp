@@ -96,6 +96,7 @@ void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, 
             const models::gpu::GpuConfig& config) {
     const unsigned element_bytes = kernels::bytes_of(type);
     if (!choice.wgmma) return follow_stages(choice, recorded.tile, element_bytes, config);
+    if (target::nearest_generation(config.compute_capability).has_tcgen05) return;  // of nvjet_sm100 little is followed yet
     take_warpgroups(choice, recorded.warpgroups, type, models::gpu::target_of(config));
     kernels::WgmmaTile& tile = *choice.wgmma;
     if (recorded.tile.stages >= 2) {
@@ -301,12 +302,18 @@ program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu
     return std::move(lowered.program);
 }
 
-std::string describe(const kernels::GemmChoice& choice) {
+std::string describe(const kernels::GemmChoice& choice, unsigned compute_capability) {
     if (choice.gemv_warps != 0) return fmt::format("gemv, {} warps for an output", choice.gemv_warps);
     std::string text = fmt::format("{}x{}x{}", choice.tile.m, choice.tile.n, choice.tile.k);
     if (choice.wgmma) {
         const kernels::WgmmaTile& tile = *choice.wgmma;
-        text += fmt::format(" wgmma, {} stages", tile.stages);
+        const bool tensor_memory = target::nearest_generation(compute_capability).has_tcgen05;
+        text += fmt::format(" {}, {} stages", tensor_memory ? "tcgen05" : "wgmma", tile.stages);
+        if (tensor_memory) {
+            if (tile.cluster_m == 2) text += ", pairs of CTAs";
+            if (choice.splits > 1) text += fmt::format(", {} slices of K", choice.splits);
+            return text;
+        }
         if (tile.swap) text += ", swapped";
         text += tile.schedule == kernels::WgmmaSchedule::ping_pong
                     ? ", ping-pong"

@@ -162,7 +162,7 @@ std::string GemmTimer::key_of(const GemmQuestion& question, const kernels::GemmC
            fmt::format(
                "gemm {}\n{}, raster {}, {} of k in a slice, first at {} Hz for {} s\n{} copies, "
                "repeated {}, sampled {}\n",
-               name_of(question), describe(choice), choice.raster_log2, choice.k_per_split,
+               name_of(question), describe(choice, config_.compute_capability), choice.raster_log2, choice.k_per_split,
                choice.estimated_clock, choice.estimated_seconds, around.weight_copies, around.repeated,
                options_.sample);
 }
@@ -225,7 +225,7 @@ GemmAnswer GemmTimer::simulate(const GemmQuestion& question, const kernels::Gemm
     answer.clock = best.clock;
     answer.power = best.power();
     answer.kernels = best.kernels;
-    answer.choice = describe(choice);
+    answer.choice = describe(choice, config_.compute_capability);
     answer.estimated_seconds =
         choice.estimated_seconds + quantise_estimate(question, config_, options_.surroundings);
     for (const LaunchOutcome& kernel : best.kernels) {

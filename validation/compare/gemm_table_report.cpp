@@ -70,9 +70,46 @@ std::string name_of(const GemmRow& row) {
            (row.batch > 1 ? fmt::format(" x{}", row.batch) : std::string());
 }
 
+/// Errors of a class of rows by other software: how far its times are from those of the column at hand.
+std::string format_stacks(const std::vector<GemmRow>& rows, const std::vector<std::string>& others) {
+    if (others.empty()) return {};
+    std::string text = fmt::format("\nHow far other columns of the table are from this one (mean, median, 90 %):\n{:<15}", "recorded time");
+    for (const std::string& name : others) text += fmt::format(" {:>28}", name);
+    text += "\n";
+    for (const GemmClass& size : gemm_classes()) {
+        const std::vector<const GemmRow*> chosen = rows_of(rows, size);
+        if (chosen.empty()) continue;
+        text += fmt::format("{:<15}", size.name);
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            const GemmErrors apart = disagreement_of(chosen, i);
+            text += apart.n == 0 ? fmt::format(" {:>28}", "none")
+                                 : fmt::format(" {:>28}", fmt::format("{:.1f} / {:.1f} / {:.1f} % of {}", 100 * apart.mape,
+                                                                      100 * apart.median, 100 * apart.p90, apart.n));
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+std::string format_watts(const std::vector<GemmRow>& rows, bool simulated) {
+    if (watt_errors_of(rows_of(rows, gemm_classes().back()), simulated).n == 0) return {};
+    std::string text = fmt::format("\n{:<15} {:>6} {:>7} {:>7} {:>7} {:>7} {:>11}\n", "watts, by time", "shapes", "mean",
+                                   "median", "90 %", "bias", "closed form");
+    for (const GemmClass& size : gemm_classes()) {
+        const std::vector<const GemmRow*> chosen = rows_of(rows, size);
+        const GemmErrors errors = watt_errors_of(chosen, simulated);
+        if (errors.n == 0) continue;
+        text += fmt::format("{:<15} {:>6} {:>5.1f} % {:>5.1f} % {:>5.1f} % {:>+5.1f} % {:>9.1f} %\n", size.name, errors.n,
+                            100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias,
+                            100 * watt_errors_of(chosen, false).mape);
+    }
+    return text;
+}
+
 }  // namespace
 
-std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated) {
+std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated,
+                              const std::vector<std::string>& others) {
     const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
     std::string text = heading + "\n\n";
     const std::vector<const GemmRow*> every = rows_of(rows, gemm_classes().back());
@@ -89,6 +126,8 @@ std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::strin
         const std::vector<const GemmRow*> chosen = rows_of_m(rows, extent);
         if (!chosen.empty()) text += class_line(extent.name, chosen, simulated);
     }
+    text += format_stacks(rows, others);
+    text += format_watts(rows, simulated);
     text += "\nFurthest from what was recorded (microseconds):\n";
     text += fmt::format("{:<20} {:>9} {:>9} {:>8} {:>9} {:>9}\n", "m x n x k", "recorded",
                         simulated ? "simulated" : "estimated", "error", "closed", "roofline");
@@ -106,7 +145,8 @@ std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::strin
     return text;
 }
 
-std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
+std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated,
+                            const std::vector<std::string>& others) {
     const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
     const std::vector<const GemmRow*> all = rows_of(rows, gemm_classes().back());
     nlohmann::json json = class_json(gemm_classes().back().name, all, simulated);
@@ -114,7 +154,16 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
     json["simulated"] = simulated;
     for (const GemmClass& size : gemm_classes()) {
         const std::vector<const GemmRow*> chosen = rows_of(rows, size);
-        if (!chosen.empty()) json["classes"].push_back(class_json(size.name, chosen, simulated));
+        if (chosen.empty()) continue;
+        nlohmann::json one = class_json(size.name, chosen, simulated);
+        for (std::size_t i = 0; i < others.size(); ++i)
+            if (const GemmErrors apart = disagreement_of(chosen, i); apart.n > 0)
+                one["stacks"][others[i]] = json_of(apart);
+        if (const GemmErrors watts = watt_errors_of(chosen, simulated); watts.n > 0) {
+            one["watts"] = json_of(watts);
+            one["watts"]["closed_form_mape"] = watt_errors_of(chosen, false).mape;
+        }
+        json["classes"].push_back(one);
     }
     for (const GemmClass& extent : gemm_classes_of_m()) {
         const std::vector<const GemmRow*> chosen = rows_of_m(rows, extent);
@@ -129,6 +178,12 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
                               {"closed_form_us", row.estimated}};
         if (row.batch > 1) one["batch"] = row.batch;
         if (row.recordings.size() > 1) one["recordings_us"] = row.recordings;
+        for (std::size_t i = 0; i < others.size() && i < row.others.size(); ++i)
+            if (row.others[i] > 0) one["stacks"][others[i]] = row.others[i];
+        if (row.recorded_watts > 0) {
+            one["recorded_w"] = row.recorded_watts;
+            one["closed_form_w"] = row.estimated_watts;
+        }
         if (!row.failure.empty()) one["failure"] = row.failure;
         if (simulated && !row.simulated) return one;
         if (simulated) {

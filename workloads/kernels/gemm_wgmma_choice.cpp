@@ -150,7 +150,61 @@ void add_kernels(std::vector<GemmChoice>& choices, const WgmmaProblem& problem, 
     }
 }
 
+/// Of Blackwell: 128 rows, or pairs of CTAs with 256, columns in steps of 16 where tiles are narrow.
+std::vector<WgmmaTile> tensor_memory_tiles(const GemmShape& shape, bool k_contiguous_in_b) {
+    std::vector<WgmmaTile> tiles;
+    for (unsigned columns = 16; columns <= 256; columns += columns < 64 ? 16 : 32) {
+        if (columns >= 2 * shape.n + 32 && columns > 16) continue;
+        WgmmaTile tile;
+        tile.m = 128;
+        tile.n = columns;
+        tile.consumers = 1;
+        tiles.push_back(tile);
+        // A pair has half of the operands to copy for each product; short sides leave one of the two without work.
+        if (!k_contiguous_in_b || columns % 32 != 0 || shape.m <= 128) continue;
+        tile.cluster_m = 2;
+        tiles.push_back(tile);
+    }
+    return tiles;
+}
+
 }  // namespace
+
+std::vector<GemmChoice> tensor_memory_candidates(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
+                                                 const GemmConditions& conditions, bool allow_split_k, bool tensor_store, bool k_contiguous_in_b) {
+    const GemmWork work = wgmma_work_of(shape, type);
+    const unsigned tile_k = wgmma_tile_k(type), k_tiles = divide_up(shape.k, tile_k);
+    std::vector<GemmChoice> choices;
+    for (WgmmaTile tile : tensor_memory_tiles(shape, k_contiguous_in_b)) {
+        GemmWgmmaSpec spec;
+        spec.compute_capability = target.compute_capability;
+        spec.type = type;
+        spec.tile = tile;
+        spec.tensor_store = tensor_store;
+        tile.stages = std::min(8u, wgmma_stages(spec, target));
+        if (tile.stages < kFewestStages) continue;
+        const std::uint64_t tiles = std::uint64_t{divide_up(shape.m, tile.m * tile.cluster_m)} * tile.cluster_m * divide_up(shape.n, tile.n) * shape.batch;
+        for (const unsigned splits : splits_for(k_tiles, tiles, target.sm_count)) {
+            if (splits > 1 && (!allow_split_k || type == ElementType::i8)) break;
+            GemmChoice choice;
+            choice.tensor_cores = true;
+            choice.wgmma = tile;
+            choice.tile = {tile.m, tile.n, tile_k, 0, 0, tile.stages};
+            choice.splits = splits;
+            choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile_k;
+            choice.raster_log2 = choose_raster_log2(shape.n, tile.n);
+            GemmShapeOfTile extents = shape_of(tile, splits);
+            const GemmEstimate estimate = estimate_gemm(conditions.machine, conditions.surroundings, work, extents);
+            // Of two that take as long the pair asks L2 for less.
+            const double preference = tile.cluster_m == 2 ? 0.98 : 1.0;
+            choice.estimated_seconds = estimate.seconds * preference;
+            choice.estimated_clock = estimate.clock;
+            choice.estimated_cycles = choice.estimated_seconds * conditions.machine.clock;
+            choices.push_back(choice);
+        }
+    }
+    return choices;
+}
 
 std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType type,
                                          const target::GpuTarget& target, const GemmConditions& conditions,

@@ -23,4 +23,8 @@ std::vector<GemmChoice> wgmma_kernels_with_tile(const GemmShape& shape, ElementT
                                                 const GemmConditions& conditions, bool tensor_store,
                                                 bool k_contiguous, unsigned m, unsigned n);
 
+/// The same for tcgen05, which multiplies in tensor memory (multiplies_in_tensor_memory()). Pairs of CTAs where k is contiguous in B.
+std::vector<GemmChoice> tensor_memory_candidates(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
+                                                 const GemmConditions& conditions, bool allow_split_k, bool tensor_store, bool k_contiguous_in_b);
+
 }  // namespace heddle::kernels

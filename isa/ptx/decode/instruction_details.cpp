@@ -31,8 +31,19 @@ numerics::Format format_of(Type type) {
             return numerics::Format::tf32;
         case Type::f64:
             return numerics::Format::fp64;
+        case Type::e2m1x2:
+        case Type::e2m1x4:
+            return numerics::Format::e2m1;
+        case Type::e2m3x2:
+        case Type::e2m3x4:
+            return numerics::Format::e2m3;
+        case Type::e3m2x2:
+        case Type::e3m2x4:
+            return numerics::Format::e3m2;
         case Type::e4m3x2:
+        case Type::e4m3x4:
             return numerics::Format::e4m3;
+        case Type::e5m2x4:
         case Type::e5m2x2:
             return numerics::Format::e5m2;
         default:
