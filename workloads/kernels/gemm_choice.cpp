@@ -169,7 +169,7 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
     if (eight && !wgmma && !mma && !tensor_memory)
         throw Error("no GEMM kernel for " + name_of(type) + " on " + target.name + " with these operands", {},
                     "k contiguous in both, and rows of whole 16 bytes on Hopper, of whole 4 bytes elsewhere; "
-                    "8-bit floats take compute capability 8.9 or 9.0");
+                    "8-bit floats take compute capability 8.9, 9.0 or 12.0");
     const GemmConditions usual{gemm_machine(target, type), {}};
     const GemmConditions& all = conditions != nullptr ? *conditions : usual;
     std::vector<GemmChoice> choices =
