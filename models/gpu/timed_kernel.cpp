@@ -34,6 +34,9 @@ double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, co
         case ptx::Type::e5m2:
             rate = config.tensor.f8;
             break;
+        case ptx::Type::e2m1:
+            rate = config.tensor.f4;
+            break;
         case ptx::Type::s8:
         case ptx::Type::u8:
             rate = config.tensor.s8;

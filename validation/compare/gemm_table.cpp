@@ -44,10 +44,12 @@ double estimated_watts(const GemmRow& row, const kernels::GemmChoice& choice, co
 }
 
 /// Places of the columns of other software's times.
-std::vector<std::size_t> other_places(const CsvTable& table, const std::string& column) {
+std::vector<std::size_t> other_places(const CsvTable& table, const std::vector<std::string>& columns) {
     std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < table.columns().size(); ++i)
-        if (table.columns()[i].ends_with("_us") && table.columns()[i] != column) places.push_back(i);
+    for (std::size_t i = 0; i < table.columns().size(); ++i) {
+        const std::string& name = table.columns()[i];
+        if (name.ends_with("_us") && std::find(columns.begin(), columns.end(), name) == columns.end()) places.push_back(i);
+    }
     return places;
 }
 
@@ -114,6 +116,13 @@ std::uint64_t mixed(std::uint64_t x) {
     return x ^ x >> 31;
 }
 
+/// Of an even number of figures the mean of the two in the middle.
+double median_figure(std::vector<double> figures) {
+    std::sort(figures.begin(), figures.end());
+    const std::size_t middle = figures.size() / 2;
+    return figures.size() % 2 != 0 ? figures[middle] : (figures[middle - 1] + figures[middle]) / 2;
+}
+
 double correlation(const std::vector<double>& x, const std::vector<double>& y) {
     const auto count = static_cast<double>(x.size());
     double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0;
@@ -131,38 +140,54 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
 }  // namespace
 
 std::vector<GemmRow> read_gemm_table(const fs::path& file, const std::string& column) {
+    return read_gemm_table(file, std::vector<std::string>{column});
+}
+
+std::vector<GemmRow> read_gemm_table(const fs::path& file, const std::vector<std::string>& columns) {
     const CsvTable table(file, "a table of GEMM times");
-    const std::size_t m = table.column("m"), n = table.column("n"), k = table.column("k"),
-                      time = table.column(column);
+    const std::size_t m = table.column("m"), n = table.column("n"), k = table.column("k");
+    std::vector<std::size_t> times;
+    for (const std::string& column : columns) {
+        times.push_back(table.column(column));
+        if (std::count(times.begin(), times.end(), times.back()) > 1)
+            throw Error("the column `" + column + "` is named twice", {file.string(), 0, ""},
+                        "name every recording once");
+    }
     const std::optional<std::size_t> batch = table.find("batch"), watts = table.find("watts");
-    const std::vector<std::size_t> others = other_places(table, column);
+    const std::vector<std::size_t> others = other_places(table, columns);
     std::vector<GemmRow> rows;
     for (const CsvRow& cells : table.rows()) {
-        if (cells.cells[time].empty()) continue;
         GemmRow row;
+        for (const std::size_t time : times)
+            if (!cells.cells[time].empty()) row.recordings.push_back(table.positive(cells, time));
+        if (row.recordings.empty()) continue;
+        row.recorded = median_figure(row.recordings);
         row.m = table.extent(cells, m);
         row.n = table.extent(cells, n);
         row.k = table.extent(cells, k);
         if (batch && !cells.cells[*batch].empty()) row.batch = table.extent(cells, *batch);
-        row.recorded = table.positive(cells, time);
         for (const std::size_t other : others)
             row.others.push_back(cells.cells[other].empty() ? 0 : table.positive(cells, other));
         if (watts && !cells.cells[*watts].empty()) row.recorded_watts = table.positive(cells, *watts);
         const auto rows_of_a = static_cast<double>(row.m), inner = static_cast<double>(row.k),
-                   columns = static_cast<double>(row.n);
+                   width = static_cast<double>(row.n);
         if (!gates::kElements.admits(static_cast<double>(row.batch) *
-                                     (rows_of_a * inner + inner * columns + rows_of_a * columns)))
+                                     (rows_of_a * inner + inner * width + rows_of_a * width)))
             throw Error("these matrices are larger than the memory of any GPU", table.place(cells));
         rows.push_back(std::move(row));
     }
-    if (rows.empty()) throw Error("no row has a figure in `" + column + "`", {file.string(), 0, ""});
+    if (rows.empty()) {
+        std::string names;
+        for (const std::string& column : columns) names += (names.empty() ? "`" : ", `") + column + "`";
+        throw Error("no row has a figure in " + names, {file.string(), 0, ""});
+    }
     return rows;
 }
 
-std::vector<std::string> other_gemm_columns(const fs::path& file, const std::string& column) {
+std::vector<std::string> other_gemm_columns(const fs::path& file, const std::vector<std::string>& columns) {
     const CsvTable table(file, "a table of GEMM times");
     std::vector<std::string> names;
-    for (const std::size_t place : other_places(table, column)) names.push_back(table.columns()[place]);
+    for (const std::size_t place : other_places(table, columns)) names.push_back(table.columns()[place]);
     return names;
 }
 
@@ -263,6 +288,31 @@ GemmErrors errors_of_pairs(const std::vector<std::pair<double, double>>& pairs) 
 }
 
 }  // namespace
+
+double spread_of(const std::vector<const GemmRow*>& rows) {
+    double sum = 0;
+    std::size_t count = 0;
+    for (const GemmRow* row : rows) {
+        if (row->recordings.size() < 2) continue;
+        for (const double recording : row->recordings) sum += std::abs(recording / row->recorded - 1);
+        count += row->recordings.size();
+    }
+    return count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+const std::vector<GemmClass>& gemm_classes_of_m() {
+    static const std::vector<GemmClass> classes{
+        {"m of 1", 1, 2},         {"m of 2-16", 2, 17},         {"m of 17-64", 17, 65},
+        {"m of 65-256", 65, 257}, {"m of 257-1024", 257, 1025}, {"m above 1024", 1025, 1e300}};
+    return classes;
+}
+
+std::vector<const GemmRow*> rows_of_m(const std::vector<GemmRow>& rows, const GemmClass& extent) {
+    std::vector<const GemmRow*> chosen;
+    for (const GemmRow& row : rows)
+        if (row.m >= extent.from && row.m < extent.to) chosen.push_back(&row);
+    return chosen;
+}
 
 GemmErrors errors_of(const std::vector<const GemmRow*>& rows, GemmFigure figure) {
     std::vector<std::pair<double, double>> pairs;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "validation/compare/gemm_table.h"
@@ -23,6 +24,45 @@ std::string reason_of(const sim::GemmAnswer& answer) {
 nlohmann::json json_of(const GemmErrors& errors) {
     return {{"n", errors.n},     {"mape", errors.mape}, {"median", errors.median},
             {"p90", errors.p90}, {"bias", errors.bias}, {"r", errors.r}};
+}
+
+std::size_t unfinished_of(const std::vector<const GemmRow*>& rows, bool simulated) {
+    return simulated ? static_cast<std::size_t>(std::count_if(
+                           rows.begin(), rows.end(), [](const GemmRow* row) { return !row->simulated; }))
+                     : 0;
+}
+
+/// A line of the tables by time and by m. What was not simulated is no part of the errors, and is said.
+std::string class_line(const char* name, const std::vector<const GemmRow*>& rows, bool simulated) {
+    const GemmErrors errors = errors_of(rows, simulated ? GemmFigure::simulated : GemmFigure::estimated);
+    const GemmErrors closed = errors_of(rows, GemmFigure::estimated);
+    const std::size_t unfinished = unfinished_of(rows, simulated);
+    const double spread = spread_of(rows);
+    return fmt::format(
+        "{:<15} {:>6} {:>4.1f} % {:>4.1f} % {:>4.1f} % {:>+5.1f} % {:>6.4f} {:>5.1f} % ({:>+5.1f}) {:>6.1f} "
+        "% "
+        "{:>8}{}\n",
+        name, errors.n, 100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias, errors.r,
+        100 * closed.mape, 100 * closed.bias, 100 * errors_of(rows, GemmFigure::roofline).mape,
+        spread > 0 ? fmt::format("{:.1f} %", 100 * spread) : "-",
+        unfinished > 0 ? fmt::format("  {} not simulated", unfinished) : "");
+}
+
+std::string heading_line(const char* first) {
+    return fmt::format("{:<15} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>15} {:>8} {:>8}\n", first, "shapes",
+                       "mean", "median", "90 %", "bias", "r", "closed (bias)", "roofline", "spread");
+}
+
+nlohmann::json class_json(const char* name, const std::vector<const GemmRow*>& rows, bool simulated) {
+    nlohmann::json one = json_of(errors_of(rows, simulated ? GemmFigure::simulated : GemmFigure::estimated));
+    const GemmErrors closed = errors_of(rows, GemmFigure::estimated);
+    one["name"] = name;
+    one["unfinished"] = unfinished_of(rows, simulated);
+    one["roofline_mape"] = errors_of(rows, GemmFigure::roofline).mape;
+    one["closed_form_mape"] = closed.mape;
+    one["closed_form_bias"] = closed.bias;
+    one["spread"] = spread_of(rows);
+    return one;
 }
 
 std::string name_of(const GemmRow& row) {
@@ -72,17 +112,19 @@ std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::strin
                               const std::vector<std::string>& others) {
     const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
     std::string text = heading + "\n\n";
-    text += fmt::format("{:<15} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>11} {:>8}\n", "recorded time",
-                        "shapes", "mean", "median", "90 %", "bias", "r", "closed form", "roofline");
+    const std::vector<const GemmRow*> every = rows_of(rows, gemm_classes().back());
+    if (const std::size_t unfinished = unfinished_of(every, simulated); unfinished > 0)
+        text += fmt::format("{} of {} rows were not simulated; the errors are those of the others.\n\n",
+                            unfinished, rows.size());
+    text += heading_line("recorded time");
     for (const GemmClass& size : gemm_classes()) {
         const std::vector<const GemmRow*> chosen = rows_of(rows, size);
-        if (chosen.empty()) continue;
-        const GemmErrors errors = errors_of(chosen, main);
-        text += fmt::format(
-            "{:<15} {:>6} {:>4.1f} % {:>4.1f} % {:>4.1f} % {:>+5.1f} % {:>6.4f} {:>9.1f} % {:>6.1f} %\n",
-            size.name, errors.n, 100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias,
-            errors.r, 100 * errors_of(chosen, GemmFigure::estimated).mape,
-            100 * errors_of(chosen, GemmFigure::roofline).mape);
+        if (!chosen.empty()) text += class_line(size.name, chosen, simulated);
+    }
+    text += "\n" + heading_line("rows of A");
+    for (const GemmClass& extent : gemm_classes_of_m()) {
+        const std::vector<const GemmRow*> chosen = rows_of_m(rows, extent);
+        if (!chosen.empty()) text += class_line(extent.name, chosen, simulated);
     }
     text += format_stacks(rows, others);
     text += format_watts(rows, simulated);
@@ -107,17 +149,13 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated,
                             const std::vector<std::string>& others) {
     const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
     const std::vector<const GemmRow*> all = rows_of(rows, gemm_classes().back());
-    nlohmann::json json = json_of(errors_of(all, main));
+    nlohmann::json json = class_json(gemm_classes().back().name, all, simulated);
+    json.erase("name");
     json["simulated"] = simulated;
-    json["roofline_mape"] = errors_of(all, GemmFigure::roofline).mape;
-    json["closed_form_mape"] = errors_of(all, GemmFigure::estimated).mape;
     for (const GemmClass& size : gemm_classes()) {
         const std::vector<const GemmRow*> chosen = rows_of(rows, size);
         if (chosen.empty()) continue;
-        nlohmann::json one = json_of(errors_of(chosen, main));
-        one["name"] = size.name;
-        one["roofline_mape"] = errors_of(chosen, GemmFigure::roofline).mape;
-        one["closed_form_mape"] = errors_of(chosen, GemmFigure::estimated).mape;
+        nlohmann::json one = class_json(size.name, chosen, simulated);
         for (std::size_t i = 0; i < others.size(); ++i)
             if (const GemmErrors apart = disagreement_of(chosen, i); apart.n > 0)
                 one["stacks"][others[i]] = json_of(apart);
@@ -127,6 +165,10 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated,
         }
         json["classes"].push_back(one);
     }
+    for (const GemmClass& extent : gemm_classes_of_m()) {
+        const std::vector<const GemmRow*> chosen = rows_of_m(rows, extent);
+        if (!chosen.empty()) json["classes_of_m"].push_back(class_json(extent.name, chosen, simulated));
+    }
     const auto row_json = [&](const GemmRow& row) {
         nlohmann::json one = {{"m", row.m},
                               {"n", row.n},
@@ -135,6 +177,7 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated,
                               {"roofline_us", row.roofline},
                               {"closed_form_us", row.estimated}};
         if (row.batch > 1) one["batch"] = row.batch;
+        if (row.recordings.size() > 1) one["recordings_us"] = row.recordings;
         for (std::size_t i = 0; i < others.size() && i < row.others.size(); ++i)
             if (row.others[i] > 0) one["stacks"][others[i]] = row.others[i];
         if (row.recorded_watts > 0) {

@@ -30,6 +30,12 @@ bool looks_for_change(const Instruction& n) {
     }
 }
 
+// mma with block scales has one operand more than there are slots.
+constexpr std::size_t kScaleSlots = 7;
+bool takes_block_scales(const Instruction& n) {
+    return n.opcode == Opcode::mma && n.has(Modifier::block_scale);
+}
+
 class Decoder {
   public:
     Decoder(const Kernel& kernel, const std::string& file_name, const Analysis& analysis, Mode mode)
@@ -244,10 +250,12 @@ class Decoder {
         located(n, [&] {
             decoded.offset = std::bit_cast<std::int64_t>(tensor_details(n));
             decoded.immediate = product_scale(n);
+            decoded.accesses = n.has(Modifier::alloc);  // it writes the address that it gives
         });
     }
 
     void require_slot(const Instruction& n, std::size_t slot, const OperandPattern& pattern) const {
+        if (takes_block_scales(n) && slot == kScaleSlots) return;  // it goes to `target`
         const std::size_t slots = pattern.label || pattern.constant ? 0 : pattern.coordinates ? 2 : 1;
         if (slot + slots > DecodedInstruction{}.operand.size()) fail(n, "too many operands", "");
     }
@@ -383,7 +391,8 @@ class Decoder {
         if (operand.kind == Operand::Kind::vector)
             decoded.elements = static_cast<std::uint8_t>(operand.elements.size());
         if (operand.negated) decoded.negated = true;
-        decoded.operand[slot] = operand_row(operand, pattern.written);
+        const std::uint32_t row = operand_row(operand, pattern.written);
+        (takes_block_scales(n) && slot == kScaleSlots ? decoded.target : decoded.operand[slot]) = row;
         return 1;
     }
 

@@ -230,6 +230,8 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
     if (is_matrix_multiply(n)) {
         info.tensor_macs = multiply_accumulates(n);
         info.tensor_type = matrix_types(n).a;
+        // Formats that have a byte for each element go at the rate of 8 bits.
+        if (n.has(Modifier::kind_f8f6f4) || n.has(Modifier::kind_mxf8f6f4)) info.tensor_type = Type::e4m3;
     }
     if (n.opcode == Opcode::wgmma) describe_warpgroup(n, info);
     if (n.opcode == Opcode::tcgen05) describe_tensor_memory(n, info);

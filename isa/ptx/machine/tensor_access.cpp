@@ -1,3 +1,4 @@
+#include "isa/ptx/machine/paths.h"
 #include "isa/ptx/machine/tensor_access.h"
 
 #include <bit>
@@ -28,6 +29,12 @@ void require_whole_warp(const Warp::State& warp, std::uint32_t mask, const char*
     if (mask == kAllLanes) return;
     fail_running(warp, static_cast<unsigned>(std::countr_one(mask)), std::string(what) + " needs all 32 lanes of the warp",
                  "do not branch around it lane by lane");
+}
+
+bool gather_warp(Warp::State& warp, std::uint32_t mask, const char* what) {
+    if (mask == kAllLanes) return true;
+    if (warp.live != kAllLanes || mask != warp.active) require_whole_warp(warp, mask, what);
+    return join_named_lanes(warp, mask, kAllLanes) != 0;
 }
 
 Cta::Implementation& cta_of_group(const Warp::State& warp, unsigned lane, unsigned group, unsigned index) {

@@ -30,6 +30,10 @@ std::uint64_t uniform_value(const Warp::State& warp, const TensorOperand& operan
 /// Fails unless all 32 lanes perform the instruction together (.sync.aligned).
 void require_whole_warp(const Warp::State& warp, std::uint32_t mask, const char* what);
 
+/// For instructions that every mode performs: lets the lanes of `mask` wait for the others of the warp. Returns true when all 32 are here, false
+/// while they wait. Fails when some have exited.
+bool gather_warp(Warp::State& warp, std::uint32_t mask, const char* what);
+
 /// A CTA of the pair that an instruction of .cta_group::2 is about: the even one has `index` 0. With .cta_group::1 the CTA itself.
 /// Fails when the pair is not complete.
 Cta::Implementation& cta_of_group(const Warp::State& warp, unsigned lane, unsigned group, unsigned index);

@@ -31,6 +31,7 @@ void deliver_address(Warp::State& warp, const TensorOperand& place, std::uint32_
     const StateSpace space = address >= kSharedWindow ? StateSpace::generic : StateSpace::shared;
     const SharedPlace to = find_shared(warp, 0, space, address, 4, 4, "the destination of tcgen05.alloc");
     if (to.cta->shared.size() >= to.offset + 4) std::memcpy(to.cta->shared.data() + to.offset, &first, 4);
+    report_lane(warp.cta->scratch->access, warp, 0, to);
     ++cta.changes;
 }
 
@@ -58,7 +59,9 @@ void wake_waiters(Cta::Implementation& self, TensorMemory& memory) {
 }
 
 void allocate(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
-    require_whole_warp(warp, mask, "tcgen05.alloc");
+    begin_shared_report(warp, 4, true, false);
+    if (!gather_warp(warp, mask, "tcgen05.alloc")) return;
+    mask = warp.active;
     Cta::Implementation& cta = *warp.cta;
     TensorPermits& permits = cta.tensor_permits;
     const TensorDetails details = details_of_tensor(i);
@@ -105,7 +108,8 @@ void allocate(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask
 }
 
 void deallocate(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
-    require_whole_warp(warp, mask, "tcgen05.dealloc");
+    if (!gather_warp(warp, mask, "tcgen05.dealloc")) return;
+    mask = warp.active;
     Cta::Implementation& cta = *warp.cta;
     const TensorDetails details = details_of_tensor(i);
     const unsigned count = column_count(warp, tensor_operand(warp, i, 1), mask);
@@ -138,7 +142,7 @@ void deallocate(Warp::State& warp, const DecodedInstruction& i, std::uint32_t ma
 }
 
 void relinquish(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
-    require_whole_warp(warp, mask, "tcgen05.relinquish_alloc_permit");
+    if (!gather_warp(warp, mask, "tcgen05.relinquish_alloc_permit")) return;
     warp.cta->tensor_permits.relinquished = true;
 }
 
