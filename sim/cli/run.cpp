@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,16 @@ int complain(const std::string& text, int code) {
     std::replace(line.begin(), line.end(), '\n', ' ');
     std::fprintf(stderr, "%s %s\n", painted("heddle:", Colour::red, has_colours(STDERR_FILENO)).c_str(),
                  line.c_str());
+    return code;
+}
+
+/// With $HEDDLE_ERRORS=json the parts of the message are one JSON object in a line, for programs that start this one.
+int complain(const Error& error, int code) {
+    const char* form = std::getenv("HEDDLE_ERRORS");
+    if (form == nullptr || std::string(form) != "json") return complain(std::string(error.what()), code);
+    const nlohmann::ordered_json parts{{"message", error.what()},     {"problem", error.problem()},   {"file", error.where().file},
+                                       {"line", error.where().line}, {"key", error.where().key}, {"remedy", error.remedy()}};
+    std::fprintf(stderr, "%s\n", nlohmann::ordered_json{{"error", parts}}.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
     return code;
 }
 
@@ -192,7 +203,7 @@ int run(int argument_count, const char* const* arguments, std::span<const Comman
         disarm_time_limit();
         return complain(limit.what() + (is_out_of_time() ? time_limit_remedy() : ""), kLimitReached);
     } catch (const Error& error) {
-        return complain(error.what(), kBadInput);
+        return complain(error, kBadInput);
     } catch (const std::exception& error) {
         if (is_out_of_memory(error))
             return complain(out_of_memory_text(error, words_of(argument_count, arguments)), kBadInput);

@@ -85,8 +85,6 @@ std::string cell(const std::string& text) {
 
 /// Why an opcode without a form has none.
 std::string missing(Opcode opcode) {
-    const auto between = [opcode](Opcode first, Opcode last) { return opcode >= first && opcode <= last; };
-    if (between(Opcode::clusterlaunchcontrol, Opcode::tcgen05)) return "not yet: Blackwell (sm_100) only";
     if (opcode == Opcode::istypep) return "not yet: references to textures and surfaces";
     if (opcode == Opcode::multimem) return "not yet: several devices";
     return "not yet";

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Runs one file of the tests of the Python package: check_python.sh HEDDLE SOURCE PART. Skips with a line where there is no pytest.
+heddle=$1 source=$2 part=$3 python=${HEDDLE_PYTHON:-python3}
+if ! "$python" -c 'import pytest' 2>/dev/null; then
+    echo "skipped: $python has no pytest"
+    exit 0
+fi
+HEDDLE_COMMAND=$heddle PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1 exec "$python" -m pytest -q -p no:cacheprovider "$source/tests/python/test_$part.py"
