@@ -111,6 +111,9 @@ class Device:
         if self._session is not None:
             self._session.close()
 
+    def __reduce__(self) -> Any:
+        return Device, (self._file, self._changes)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and (self._file, self._changes) == (other._file, other._changes)
 

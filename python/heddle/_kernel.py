@@ -131,7 +131,10 @@ class Session:
         self.lock = threading.RLock()
         self.last: Optional[Launch] = None
         self.mode = OBSERVE
+        self.benchmarking = False
         self.time_limit: Optional[float] = None
+        #: Where it is a list: what each launch did, with its findings.
+        self.record: Optional[List[Dict[str, Any]]] = None
         self.simulated_us = 0.0
         self.launches = 0
 
@@ -221,6 +224,8 @@ class Session:
             self.last = Launch(answer)
             self.simulated_us += answer.get("time_us", 0.0)
             self.launches += 1
+        if self.record is not None and not self.benchmarking:
+            self.record += [dict(answer, findings=launched.findings) for answer in launched.launches]
         return launched
 
 
@@ -264,7 +269,7 @@ class Kernel:
     """
 
     def __init__(self, session: Session, image: bytes, name: Optional[str]) -> None:
-        self._session = session
+        self.session = self._session = session
         self._image = image
         with session.lock:
             names = session.connection.names(session.module(image))
@@ -357,7 +362,8 @@ def compile_cuda(text: str, options: Sequence[str], capability: int, path: Optio
     if path is None:
         # A name that says which text it is, so that the same text is the same PTX wherever it is compiled.
         name = f"kernel-{hashlib.sha256(text.encode()).hexdigest()[:8]}.cu"
-        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        for one in (name, "/" + name):  # nvcc puts its folder before the name, and is called in /
+            linecache.cache[one] = (len(text), None, text.splitlines(keepends=True), one)
         text = f'#line 1 "{name}"\n' + text
     compiler = _nvcc()
     if compiler is None:
@@ -367,7 +373,10 @@ def compile_cuda(text: str, options: Sequence[str], capability: int, path: Optio
         if path is None:
             source.write_text(text)
         result = Path(folder) / "kernel.ptx"
-        done = subprocess.run([compiler, "-ptx", f"-arch={target}", "-lineinfo", *options, "-o", str(result), str(source)], capture_output=True, text=True)
+        words = [compiler, "-ptx", f"-arch={target}", "-lineinfo", *options]
+        if path is None:
+            words += ["-I", os.getcwd()]
+        done = subprocess.run([*words, "-o", str(result), os.path.abspath(source)], capture_output=True, text=True, cwd="/" if path is None else None)
         if done.returncode != 0:
             raise BadInput("nvcc: " + (done.stderr.strip() or done.stdout.strip()), file=str(path or ""))
         return result.read_bytes()

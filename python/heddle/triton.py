@@ -386,6 +386,7 @@ def do_bench(session: Session, call: Callable[[], Any], warmup: float = 25, rep:
         mode = session.mode
         if mode & VALUES_ALONE == 0:
             session.mode = mode | TIME_ALONE
+        session.benchmarking = True
         try:
             session.connection.forget_caches()
             before, launches = session.simulated_us, session.launches
@@ -393,6 +394,7 @@ def do_bench(session: Session, call: Callable[[], Any], warmup: float = 25, rep:
             milliseconds = (session.simulated_us - before) / 1e3 if session.launches > launches else float("nan")
         finally:
             session.mode = mode
+            session.benchmarking = False
     if quantiles is not None:
         return [milliseconds] * len(quantiles) if len(quantiles) > 1 else milliseconds
     return [milliseconds] if return_mode == "all" else milliseconds
@@ -515,7 +517,14 @@ def _patch_torch(replaced: _Replaced, driver: _Driver, session: Session, propert
                 return arguments[0]
             if getattr(function, "__name__", "") == "to":
                 arguments = tuple(map(on_cpu, arguments))
+            if function is torch.nn.functional.layer_norm and arguments and arguments[0].dtype in (torch.float16, torch.bfloat16):
+                # A GPU sums in single precision, and the CPU does not.
+                half = arguments[0].dtype
+                return function(*map(single, arguments), **{name: single(value) for name, value in options.items()}).to(half)
             return function(*arguments, **options)
+
+    def single(value: Any) -> Any:
+        return value.float() if isinstance(value, torch.Tensor) else value
 
     return DevicesAreCpu()
 
