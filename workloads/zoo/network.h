@@ -175,9 +175,19 @@ class Network {
     std::int64_t place_in(Scales& scales);
     static TensorId in_8_bits(Tape& tape, const std::string& name, TensorId x, const Scales& scales,
                               std::int64_t place);
+    /// One operand of a product: 8-bit numbers, and where one over their scale lies.
+    struct Scaled {
+        TensorId values = 0, inverse_scales = 0;
+        std::int64_t place = 0;
+    };
+    /// Rounds to 8 bits by the recipe. With delayed scaling `place` is one of `scales`.
+    static Scaled rounded(Tape& tape, const std::string& name, TensorId x, const Scales& scales, std::int64_t place,
+                          Fp8Recipe recipe);
+    static TensorId product(Tape& tape, const std::string& name, const Scaled& a, const Scaled& b, bool transpose_a,
+                            bool transpose_b, std::optional<TensorId> bias, ElementType type);
     Scales forward_scales_{"fp8_forward", ElementType::e4m3, 448, 0, 0, 0, 0, 0, 0};
     Scales gradient_scales_{"fp8_gradient", ElementType::e5m2, 57344, 0, 0, 0, 0, 0, 0};
-    std::map<TensorId, std::pair<TensorId, std::int64_t>> weights_in_8_bits_;
+    std::map<TensorId, Scaled> weights_in_8_bits_;
 };
 
 }  // namespace heddle::zoo

@@ -1,6 +1,6 @@
-// Linear layers of a Network in 8-bit floats, with delayed scaling: every tensor that is rounded has a scale
-// that follows from the largest values of the last 16 steps (Micikevicius et al., FP8 Formats for Deep
-// Learning, 2022; NVIDIA's Transformer Engine).
+// Linear layers of a Network in 8-bit floats. Every tensor that is rounded has a scale: with delayed scaling it
+// follows from the largest values of the last 16 steps, with current scaling from the tensor's own largest value
+// (Micikevicius et al., FP8 Formats for Deep Learning, 2022; NVIDIA's Transformer Engine).
 #include "isa/common/error.h"
 #include "workloads/zoo/network.h"
 
@@ -9,16 +9,12 @@ namespace {
 
 constexpr std::int64_t kHistory = 16;
 
-/// One operand of a product: 8-bit numbers, and where one over their scale lies.
-struct Scaled {
-    TensorId values, inverse_scales;
-    std::int64_t place;
-};
+}  // namespace
 
 /// The numbers that the scales were multiplied into are taken out in the epilogue, as cublasLt does with the
 /// scales of A and B.
-TensorId product(Tape& tape, const std::string& name, const Scaled& a, const Scaled& b, bool transpose_a,
-                 bool transpose_b, std::optional<TensorId> bias, ElementType type) {
+TensorId Network::product(Tape& tape, const std::string& name, const Scaled& a, const Scaled& b, bool transpose_a,
+                          bool transpose_b, std::optional<TensorId> bias, ElementType type) {
     const Shape &left = tape.tensor(a.values).shape, &right = tape.tensor(b.values).shape;
     const Shape shape{left[transpose_a ? 1 : 0], right[transpose_b ? 0 : 1]};
     Op op;
@@ -34,8 +30,6 @@ TensorId product(Tape& tape, const std::string& name, const Scaled& a, const Sca
     op.set(keys::matmul.epilogue, bias ? "y0 = x0 * (x1 * x2) + x3" : "y0 = x0 * (x1 * x2)");
     return tape.record(std::move(op), {Tensor{name, type, shape}})[0];
 }
-
-}  // namespace
 
 std::int64_t Network::place_in(Scales& scales) {
     if (scales.count == 0) {
@@ -76,26 +70,42 @@ TensorId Network::in_8_bits(Tape& tape, const std::string& name, TensorId x, con
                                               tape.storage_number(scales.largest_now)}})[0];
 }
 
+Network::Scaled Network::rounded(Tape& tape, const std::string& name, TensorId x, const Scales& scales,
+                                 std::int64_t place, Fp8Recipe recipe) {
+    if (recipe == Fp8Recipe::delayed)
+        return {in_8_bits(tape, name, x, scales, place), scales.inverse, place};
+    Op largest;
+    largest.name = name + ".largest";
+    largest.kind = OpKind::reduce;
+    largest.inputs = {x};
+    largest.set(keys::reduce.expression, "y0 = abs(x0)");
+    largest.set(keys::reduce.reduction, "max");
+    const TensorId most = tape.record(std::move(largest), {Tensor{name + ".largest", ElementType::f32, {1}}})[0];
+    const TensorId scale = tape.elementwise(name + ".scale", "y0 = x0 > 0 ? (x0 < inf ? s0 / x0 : 1) : 1", {most},
+                                            ElementType::f32, {scales.largest});
+    const TensorId inverse = tape.elementwise(name + ".unscale", "y0 = 1 / x0", {scale}, ElementType::f32);
+    return {tape.quantise(name, x, scales.type, scale), inverse, 0};
+}
+
 TensorId Network::linear_in_8_bits(const std::string& name, TensorId x, TensorId weight,
                                    std::optional<TensorId> bias) {
+    const Fp8Recipe recipe = options_.fp8_recipe;
+    const auto place_of = [&](Scales& scales) { return recipe == Fp8Recipe::delayed ? place_in(scales) : 0; };
     if (!weights_in_8_bits_.contains(weight)) {
-        const std::int64_t place = place_in(forward_scales_);
-        const TensorId rounded = tape_.outside_segments(
-            [&] { return in_8_bits(tape_, name + ".weight.fp8", weight, forward_scales_, place); });
-        weights_in_8_bits_[weight] = {rounded, place};
+        const std::int64_t place = place_of(forward_scales_);
+        weights_in_8_bits_[weight] = tape_.outside_segments(
+            [&] { return rounded(tape_, name + ".weight.fp8", weight, forward_scales_, place, recipe); });
     }
-    const auto [w8, place_w] = weights_in_8_bits_.at(weight);
-    const std::int64_t place_x = place_in(forward_scales_), place_d = place_in(gradient_scales_);
-    const Scales forward = forward_scales_, gradient = gradient_scales_;
-    const TensorId x8 = in_8_bits(tape_, name + ".x.fp8", x, forward, place_x);
-    const Scaled input{x8, forward.inverse, place_x}, weights{w8, forward.inverse, place_w};
+    const Scaled weights = weights_in_8_bits_.at(weight);
+    const std::int64_t place_x = place_of(forward_scales_), place_d = place_of(gradient_scales_);
+    const Scales gradient = gradient_scales_;
+    const Scaled input = rounded(tape_, name + ".x.fp8", x, forward_scales_, place_x, recipe);
     const TensorId y = product(tape_, name, input, weights, false, true, bias, type_);
     std::vector<TensorId> inputs{x, weight};
     if (bias) inputs.push_back(*bias);
     tape_.differentiate_as_one(
         {inputs, y, [=, type = type_](Tape& tape, TensorId dy, const std::vector<bool>& needed) {
-             const Scaled d{in_8_bits(tape, "d " + name + ".fp8", dy, gradient, place_d), gradient.inverse,
-                            place_d};
+             const Scaled d = rounded(tape, "d " + name + ".fp8", dy, gradient, place_d, recipe);
              std::vector<std::optional<Gradient>> result(inputs.size());
              if (needed[0])
                  result[0] =

@@ -50,6 +50,7 @@ void check(const StepOptions& options, const std::string& model) {
         bad("type", "must be f32, tf32, f16 or bf16");
     }
     if (options.fp8 && bytes_of(options.type) != 2) bad("fp8", "goes with type f16 or bf16");
+    if (!options.fp8 && options.fp8_recipe != Fp8Recipe::delayed) bad("fp8_recipe", "goes with fp8=1");
     if (options.micro_batches < 1) bad("micro_batches", "must be at least 1");
     if (!(options.dropout >= 0 && options.dropout < 1)) bad("dropout", "must be from 0 to below 1");
     if (options.attention == AttentionForm::fused && bytes_of(options.type) != 2 && options.dropout > 0)
@@ -115,7 +116,7 @@ trace::Trace record_step(const std::string& name, const StepOptions& options,
         }
     }
     if (options.optimizer.dynamic_loss_scale) optimizer.adapt_scale();
-    if (options.fp8) network.adapt_scales();
+    if (options.fp8 && options.fp8_recipe == Fp8Recipe::delayed) network.adapt_scales();
     trace::Trace trace = tape.finish();
     if (options.type == ElementType::tf32) {
         for (Op& op : trace.ops) {

@@ -22,6 +22,12 @@ enum class ContextExchange : std::uint8_t {
     all_gather,  ///< all at once before it
 };
 
+/// From which values the scale of a tensor that is rounded to 8 bits follows.
+enum class Fp8Recipe : std::uint8_t {
+    delayed,  ///< the largest of the last 16 steps, so that one pass over a tensor is enough
+    current,  ///< its own largest, which takes a pass of its own before
+};
+
 /// How a model is trained.
 struct StepOptions {
     /// The type of activations, their gradients and the weights that ops read. Below f32, master weights stay
@@ -29,9 +35,10 @@ struct StepOptions {
     /// tensor cores' inputs; in memory it is f32.
     ElementType type = ElementType::f32;
     /// Products of linear layers in 8 bits, where rows, inputs and outputs are multiples of 16: e4m3 forward,
-    /// e5m2 for gradients, a scale for each tensor from the largest values of the last 16 steps (delayed
-    /// scaling, as in NVIDIA's Transformer Engine).
+    /// e5m2 for gradients, a scale for each tensor (delayed or current scaling, as in NVIDIA's Transformer
+    /// Engine).
     bool fp8 = false;
+    Fp8Recipe fp8_recipe = Fp8Recipe::delayed;
     Recompute recompute = Recompute::none;
     std::int64_t micro_batches = 1;  ///< the batch in as many parts, whose gradients are added up in f32
     AttentionForm attention = AttentionForm::automatic;

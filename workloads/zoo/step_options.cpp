@@ -10,6 +10,7 @@ namespace {
 const std::vector<std::string> kOptimizers{"sgd", "adamw", "adam"};
 const std::vector<std::string> kRecompute{"none", "selective", "full"};
 const std::vector<std::string> kContext{"ring", "all-gather"};
+const std::vector<std::string> kFp8Recipes{"delayed", "current"};
 const std::vector<std::string> kAttention{"auto", "fused", "composed"};
 
 std::string number(double value) {
@@ -26,6 +27,8 @@ std::vector<OptionDescription> step_options(const StepOptions& d) {
     return {
         {"type", name_of(d.type), "f32, tf32, f16 or bf16; below f32 with f32 master weights"},
         {"fp8", d.fp8 ? "1" : "0", "1: products of linear layers in e4m3, of gradients in e5m2"},
+        {"fp8_recipe", kFp8Recipes[static_cast<std::size_t>(d.fp8_recipe)],
+         "with fp8, scales: delayed, from the largest values of 16 steps; current, from the tensor's own"},
         {"recompute", kRecompute[static_cast<std::size_t>(d.recompute)],
          "none; selective: all but products with weights and fused attention; full: whole blocks"},
         {"micro_batches", std::to_string(d.micro_batches),
@@ -63,6 +66,7 @@ StepOptions read_step_options(const Options& options) {
     StepOptions step;
     step.type = options.type("type");
     step.fp8 = options.flag("fp8");
+    step.fp8_recipe = static_cast<Fp8Recipe>(options.choice("fp8_recipe", kFp8Recipes));
     step.recompute = static_cast<Recompute>(options.choice("recompute", kRecompute));
     step.micro_batches = options.integer("micro_batches");
     step.attention = static_cast<AttentionForm>(options.choice("attention", kAttention));

@@ -335,3 +335,45 @@ TEST_CASE("linear layers in 8 bits: formats, scales, and the same gradients but 
         }
     }
 }
+
+TEST_CASE("current scaling: the tensor's own largest value, no state, and what is cut off by delayed scaling is not") {
+    const auto small = small_models();
+    const auto model = std::find_if(small.begin(), small.end(),
+                                    [](const Small& s) { return s.name == std::string("gpt2-small"); });
+    const Options options = changed(model->options, {{"type", "bf16"},
+                                                     {"learning_rate", "0.001"},
+                                                     {"hidden", "16"},
+                                                     {"feed_forward", "32"},
+                                                     {"batch", "4"},
+                                                     {"sequence", "4"}});
+    const Options with = changed(options, {{"fp8", "1"}, {"fp8_recipe", "current"}});
+    const Trace plain = zoo::build("gpt2-small", options), now = zoo::build("gpt2-small", with),
+                delayed = zoo::build("gpt2-small", changed(options, {{"fp8", "1"}}));
+    CHECK(products(now) == products(plain));
+    const auto count = [](const Trace& trace, OpKind kind) {
+        return std::count_if(trace.ops.begin(), trace.ops.end(), [&](const auto& op) { return op.kind == kind; });
+    };
+    // As many tensors are rounded; each takes a search for its largest value before.
+    CHECK(count(now, OpKind::quantise) == count(delayed, OpKind::quantise));
+    CHECK(count(now, OpKind::reduce) >= count(plain, OpKind::reduce) + count(now, OpKind::quantise));
+    for (const auto& tensor : now.tensors) CHECK(tensor.name.find("fp8_") == std::string::npos);
+    // The double reference scales and does not round: in every step the loss is that of 16 bits.
+    reference::TensorValues a(plain), b(now);
+    disturb(plain, a);
+    std::map<std::string, trace::TensorId> by_name;
+    for (const trace::TensorId id : reference::external_tensors(plain)) by_name[plain.tensor(id).name] = id;
+    for (const trace::TensorId id : reference::external_tensors(now)) {
+        REQUIRE(by_name.contains(now.tensor(id).name));
+        const auto& from = a[by_name.at(now.tensor(id).name)];
+        std::copy(from.begin(), from.end(), b[id].begin());
+    }
+    for (int step = 0; step < 3; ++step) {
+        reference::execute(plain, a);
+        reference::execute(now, b);
+        CHECK(b[trace::loss_of(now)][0] == Approx(a[trace::loss_of(plain)][0]).epsilon(1e-9));
+    }
+    for (const char* recompute : {"selective", "full"})
+        check_equal(gradients(zoo::build("gpt2-small", changed(with, {{"recompute", recompute}}))), gradients(now), 0);
+    CHECK_THROWS_WITH(zoo::build("gpt2-small", changed(options, {{"fp8_recipe", "current"}})),
+                      Catch::Contains("goes with fp8=1"));
+}
