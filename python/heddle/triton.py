@@ -45,6 +45,24 @@ class _Loaded:
         self.name = name
 
 
+def _with_own_lines(ptx: str) -> str:
+    """Returns PTX in which all of an inline assembly belongs to its line: LLVM counts a line of the source on for each line of
+    the assembly."""
+    lines, within, seen = [], False, False
+    for line in ptx.split("\n"):
+        word = line.strip()
+        if word.startswith("// begin inline asm"):
+            within, seen = True, False
+        elif word.startswith("// end inline asm"):
+            within = False
+        elif within and word.startswith(".loc"):
+            if seen:
+                continue
+            seen = True
+        lines.append(line)
+    return "\n".join(lines)
+
+
 class _Utilities:
     """What Triton asks of its driver."""
 
@@ -55,7 +73,7 @@ class _Utilities:
         """Returns module, function, registers, spilled registers, and the most threads of a block. The module is the compiled kernel's
         PTX where there is some, else its machine code."""
         ptx: Optional[str] = getattr(_current, "ptx", None)
-        loaded = _Loaded(ptx.encode() if ptx is not None else bytes(binary), name)
+        loaded = _Loaded(_with_own_lines(ptx).encode() if ptx is not None else bytes(binary), name)
         with self._session.lock:
             function = self._session.function(loaded.image, name)
         return loaded, loaded, function.registers, 0, function.maximum_threads

@@ -221,3 +221,11 @@ def test_the_example_says_what_helps(tmp_path):
     times = [float(line.split(": ")[1].split(" us")[0]) for line in done.stdout.splitlines() if " TFLOP/s" in line]
     assert len(times) == 3 and times[0] > times[1] > 2 * times[2]
     assert "tl.dot" in done.stdout or "tl.load" in done.stdout
+
+
+def test_inline_assembly_belongs_to_its_line(hopper):
+    x = torch.rand(1024)
+    with hopper.triton():
+        add[(1,)](x, x, torch.empty_like(x), 1024, BLOCK=1024)
+    written = {"offsets =", "mask =", "x =", "y =", "tl.store", "def add"}
+    assert all(any(row["text"].startswith(one) for one in written) for row in hopper.last.line_rows())
