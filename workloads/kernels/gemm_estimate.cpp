@@ -148,7 +148,7 @@ void use_mma_sync(GemmMachine& machine) {
 }
 
 /// Fitted to half of the (n, k) of B200 SXM times in bf16 (NVIDIA aiconfigurator, trtllm's column), the same for every
-/// shape: 7.3 % mean error on the other half. Products of 128 rows, or of 256 on a pair of SMs, read A and B from
+/// shape: 7.4 % mean error on the other half. Products of 128 rows, or of 256 on a pair of SMs, read A and B from
 /// shared memory at 128 bytes a cycle: a unit of 64 rows takes 16 cycles for its part of A (12 by the fit), and B's
 /// columns / 8. What CTAs ask L2 for, pairs ask for once.
 void use_tensor_memory(GemmMachine& machine, const target::GpuTarget& target) {
