@@ -28,6 +28,24 @@ struct Wrapper {
     const void* more;
 };
 
+/// How long a file of ELF is that lies in memory: to the end of its last section or table of headers.
+std::uint64_t elf_bytes(const char* bytes) {
+    const auto get = [&]<class Value>(std::uint64_t at, Value) {
+        Value value{};
+        std::memcpy(&value, bytes + at, sizeof value);
+        return value;
+    };
+    constexpr std::uint32_t kNoBytesInTheFile = 8;  // SHT_NOBITS
+    const std::uint64_t sections = get(40, std::uint64_t{}), section_bytes = get(58, std::uint16_t{}), section_count = get(60, std::uint16_t{});
+    std::uint64_t end = std::max({std::uint64_t{64}, sections + section_bytes * section_count,
+                                  get(32, std::uint64_t{}) + std::uint64_t{get(54, std::uint16_t{})} * get(56, std::uint16_t{})});
+    for (std::uint64_t i = 0; i < section_count && section_bytes >= 64; ++i) {
+        const std::uint64_t header = sections + i * section_bytes;
+        if (get(header + 4, std::uint32_t{}) != kNoBytesInTheFile) end = std::max(end, get(header + 24, std::uint64_t{}) + get(header + 32, std::uint64_t{}));
+    }
+    return end;
+}
+
 /// How long an image is: its own header says so, or PTX ends with a zero.
 std::string_view image_bytes(const void* image) {
     const auto* bytes = static_cast<const char*>(image);
@@ -45,7 +63,7 @@ std::string_view image_bytes(const void* image) {
         std::memcpy(&size, bytes + 8, sizeof size);
         return {bytes, header + size};
     }
-    if (std::memcmp(bytes, "\177ELF", 4) == 0) return {bytes, 64};
+    if (std::memcmp(bytes, "\177ELF", 4) == 0) return {bytes, elf_bytes(bytes)};
     return {bytes, std::strlen(bytes)};
 }
 

@@ -21,9 +21,11 @@ ptx::SourcePlace outermost(ptx::SourcePlace place, const ptx::Module& module) {
 
 Json lines_of(const ptx::LoadedKernel& kernel, const ptx::Module& module, const LaunchProfile& profile) {
     std::map<std::pair<std::string, std::uint32_t>, models::gpu::InstructionCycles> by_line;
+    // What the compiler ascribes to no line counts with the instruction before it.
+    ptx::SourcePlace place;
     for (std::size_t i = 0; i < profile.instructions.size(); ++i) {
         const ptx::InstructionInfo& information = kernel.instructions()[i];
-        const ptx::SourcePlace place = outermost(information.source, module);
+        if (const ptx::SourcePlace own = outermost(information.source, module); own.line != 0) place = own;
         const bool known = place.line != 0 && place.file < module.source_files.size();
         auto& cycles = by_line[known ? std::pair(module.source_files[place.file], place.line) : std::pair(std::string(), information.line)];
         for (std::size_t reason = 0; reason < kCycleReasonCount; ++reason) cycles[reason] += profile.instructions[i][reason];

@@ -17,5 +17,6 @@ from ._run import Run, collective, compare, gemm, learn, run, simulate
 from ._table import Table
 from ._virtual_gpu import KernelFailed
 
-__all__ = ["BadInput", "Case", "ComparisonFailed", "Device", "DoesNotFit", "HeddleError", "InternalError", "Kernel", "KernelFailed", "Launch", "LimitReached", "Run", "Table",
-           "check", "collective", "command_path", "compare", "device", "devices", "explore", "gemm", "learn", "run", "simulate"]
+__all__ = ["BadInput", "Case", "ComparisonFailed", "Device", "DoesNotFit", "HeddleError", "InternalError", "Kernel", "KernelFailed",
+           "Launch", "LimitReached", "Run", "Table", "check", "collective", "command_path", "compare", "device", "devices", "explore",
+           "gemm", "learn", "run", "simulate"]

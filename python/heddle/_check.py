@@ -13,8 +13,17 @@ from ._device import Device
 from ._kernel import Kernel, Launch, Session, Size
 from ._virtual_gpu import CHECK, OBSERVE, VALUES_ALONE, KernelFailed
 
-_KINDS = {2: "out of memory", 209: "does not compile", 218: "does not compile", 700: "out of bounds", 701: "too many resources", 710: "assertion",
-          716: "misaligned", 719: "launch failed", 801: "not supported"}
+_KINDS = {
+    2: "out of memory",
+    209: "does not compile",
+    218: "does not compile",
+    700: "out of bounds",
+    701: "too many resources",
+    710: "assertion",
+    716: "misaligned",
+    719: "launch failed",
+    801: "not supported",
+}
 _SHOWN = 8
 
 
@@ -23,9 +32,10 @@ class Case:
     """One launch, and what should come of it.
 
     `arguments` are left as they are: the kernel works on copies. `expected` says what arguments should hold afterwards: a mapping from
-    their index to an array, or a function that is called with copies of them and either changes them or returns such a mapping; None: only
-    errors and time are looked for. An element is right where ``|got - expected| <= absolute + relative * |expected|``, and where both
-    are NaN. `grid` of a Triton kernel may be a function, and `keywords` are its constants; `block` and `shared_bytes` are for other kernels.
+    their index to an array, or a function that is called with copies of them and either changes them or returns such a mapping; None:
+    only errors and time are looked for. An element is right where ``|got - expected| <= absolute + relative * |expected|``, and where
+    both are NaN. `grid` of a Triton kernel may be a function, and `keywords` are its constants; `block` and `shared_bytes` are for other
+    kernels.
     """
 
     arguments: Sequence[Any]
@@ -39,18 +49,21 @@ class Case:
     name: str = ""
 
 
-def check(kernel: Any, cases: Sequence[Union[Case, Mapping[str, Any]]], device: Optional[Device] = None, *, time_limit: Optional[float] = None) -> Dict[str, Any]:
+def check(
+    kernel: Any, cases: Sequence[Union[Case, Mapping[str, Any]]], device: Optional[Device] = None, *, time_limit: Optional[float] = None
+) -> Dict[str, Any]:
     """Runs a kernel on each case and returns one object of JSON-able values.
 
     `kernel` is one of `gpu.kernel`, or a function of Triton, for which `device` is needed. Each case is launched twice: with the time
-    simulated, and with races, uninitialised reads and wrong barriers in shared memory looked for; accesses out of bounds and
-    misaligned ones fail in both. Each launch finds a new device with cold caches, so the answer is the same every time. `time_limit` is in seconds for all
-    cases together. Workers of a pool each start a virtual GPU of their own.
+    simulated, and with races, uninitialised reads and wrong barriers in shared memory looked for; accesses out of bounds and misaligned
+    ones fail in both. Each launch finds a new device with cold caches, so the answer is the same every time. `time_limit` is in seconds
+    for all cases together. Workers of a pool each start a virtual GPU of their own.
 
-    The object: ``passed``, ``device``, ``cases``: a list of ``name``, ``passed``, ``correct`` (None: nothing was expected), ``outputs`` (for each
-    argument in `expected`: ``argument``, ``elements``, ``mismatches``, ``largest_absolute_error``, ``largest_relative_error``, ``first`` with
-    ``index``, ``got``, ``expected``), ``findings`` (``kind``: race, uninitialised or barrier, ``text``, ``ptx_line``, ``count``), ``error`` (None, or ``kind``
-    and ``message``), ``launches`` (``kernel``, ``cycles``, ``time_us``, ``bound_by``, ``stalls``, ``utilisation``, ``occupancy``, ``lines``).
+    The object: ``passed``, ``device``, ``cases``: a list of ``name``, ``passed``, ``correct`` (None: nothing was expected), ``outputs``
+    (for each argument in `expected`: ``argument``, ``elements``, ``mismatches``, ``largest_absolute_error``, ``largest_relative_error``,
+    ``first`` with ``index``, ``got``, ``expected``), ``findings`` (``kind``: race, uninitialised or barrier, ``text``, ``ptx_line``,
+    ``count``), ``error`` (None, or ``kind`` and ``message``), ``launches`` (``kernel``, ``cycles``, ``time_us``, ``bound_by``,
+    ``stalls``, ``utilisation``, ``occupancy``, ``lines``).
     """
     is_triton = not isinstance(kernel, Kernel)
     if is_triton and device is None:
@@ -119,7 +132,9 @@ def _launch(kernel: Any, session: Session, case: Case, is_triton: bool, mode: in
     session.record = []
     try:
         if is_triton:
-            kernel[case.grid if callable(case.grid) else tuple(case.grid) if hasattr(case.grid, "__iter__") else (case.grid,)](*values, **case.keywords)
+            kernel[case.grid if callable(case.grid) else tuple(case.grid) if hasattr(case.grid, "__iter__") else (case.grid,)](
+                *values, **case.keywords
+            )
         else:
             kernel.launch(case.grid, case.block, values, shared_bytes=case.shared_bytes)
         return session.record, values
@@ -129,8 +144,16 @@ def _launch(kernel: Any, session: Session, case: Case, is_triton: bool, mode: in
 
 def _short(answer: Dict[str, Any]) -> Dict[str, Any]:
     launch = Launch(answer)
-    return {"kernel": launch.kernel, "cycles": launch.cycles, "time_us": launch.time_us, "bound_by": launch.bound_by, "stalls": launch.stalls,
-            "utilisation": launch.utilisation, "occupancy": launch.occupancy, "lines": launch.line_rows()[:_SHOWN]}
+    return {
+        "kernel": launch.kernel,
+        "cycles": launch.cycles,
+        "time_us": launch.time_us,
+        "bound_by": launch.bound_by,
+        "stalls": launch.stalls,
+        "utilisation": launch.utilisation,
+        "occupancy": launch.occupancy,
+        "lines": launch.line_rows()[:_SHOWN],
+    }
 
 
 def _expected(case: Case) -> Dict[int, Any]:
@@ -170,14 +193,25 @@ def _compare(index: int, got: Any, expected: Any, case: Case) -> Dict[str, Any]:
         raise BadInput(f"argument {index} has the shape {found.shape}, and what is expected of it {wanted.shape}")
     with numpy.errstate(all="ignore"):
         error = numpy.abs(found.astype(numpy.float64) - wanted.astype(numpy.float64))
-        error = numpy.where((found == wanted) | (numpy.isnan(found.astype(numpy.float64)) & numpy.isnan(wanted.astype(numpy.float64))), 0.0, error)
+        error = numpy.where(
+            (found == wanted) | (numpy.isnan(found.astype(numpy.float64)) & numpy.isnan(wanted.astype(numpy.float64))), 0.0, error
+        )
         scale = numpy.abs(wanted.astype(numpy.float64))
         wrong = ~(error <= case.absolute + case.relative * scale)
         relative = numpy.where(error == 0, 0.0, error / scale)
     places = numpy.argwhere(wrong)
-    first = [{"index": [int(n) for n in place], "got": _number(found[tuple(place)]), "expected": _number(wanted[tuple(place)])} for place in places[:_SHOWN]]
-    return {"argument": index, "elements": int(found.size), "mismatches": int(len(places)), "largest_absolute_error": _number(error.max(initial=0.0)),
-            "largest_relative_error": _number(relative.max(initial=0.0)), "first": first}
+    first = [
+        {"index": [int(n) for n in place], "got": _number(found[tuple(place)]), "expected": _number(wanted[tuple(place)])}
+        for place in places[:_SHOWN]
+    ]
+    return {
+        "argument": index,
+        "elements": int(found.size),
+        "mismatches": int(len(places)),
+        "largest_absolute_error": _number(error.max(initial=0.0)),
+        "largest_relative_error": _number(relative.max(initial=0.0)),
+        "first": first,
+    }
 
 
 def _number(value: Any) -> Union[int, float, str]:
@@ -186,5 +220,3 @@ def _number(value: Any) -> Union[int, float, str]:
     if isinstance(plain, float) and not math.isfinite(plain):
         return str(plain)
     return plain if isinstance(plain, (int, float)) else str(plain)
-
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -134,6 +135,13 @@ class _Line:
 def command_environment() -> Dict[str, str]:
     """Returns the environment of a command: errors as JSON, no colour, and the wheel's files."""
     environment = dict(os.environ, HEDDLE_ERRORS="json", NO_COLOR="1")
+    # Machine code is read by nvdisasm, which Triton brings along.
+    if "HEDDLE_NVDISASM" not in environment and shutil.which("nvdisasm") is None:
+        triton = importlib.util.find_spec("triton")
+        for folder in (triton.submodule_search_locations or []) if triton is not None else []:
+            found = os.path.join(folder, "backends", "nvidia", "bin", "nvdisasm")
+            if os.access(found, os.X_OK):
+                environment["HEDDLE_NVDISASM"] = found
     # The programs in libexec of a wheel look for no files beside the package.
     for name, kind in (("HEDDLE_HARDWARE_PATH", "hardware"), ("HEDDLE_CLUSTER_PATH", "clusters")):
         own = _INSTALLED / "share" / "heddle" / kind

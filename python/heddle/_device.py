@@ -78,7 +78,9 @@ class Device:
             self._session = Session(self.words())
         return self._session
 
-    def kernel(self, source: Union[str, bytes, PathText], name: Optional[str] = None, options: Sequence[str] = (), *, time: str = "all") -> Kernel:
+    def kernel(
+        self, source: Union[str, bytes, PathText], name: Optional[str] = None, options: Sequence[str] = (), *, time: str = "all"
+    ) -> Kernel:
         """Returns a kernel of PTX or CUDA C++, given as text or as a file.
 
         >>> add = gpu.kernel(source, "add")

@@ -18,8 +18,19 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._command import BadInput, PathText
 from ._table import table
-from ._virtual_gpu import (OBSERVE, VALUES_ALONE, Connection, DeviceMemory, Function, HostRange, KernelFailed, Launched, Properties,
-                           bytes_at, host_range)
+from ._virtual_gpu import (
+    OBSERVE,
+    VALUES_ALONE,
+    Connection,
+    DeviceMemory,
+    Function,
+    HostRange,
+    KernelFailed,
+    Launched,
+    Properties,
+    bytes_at,
+    host_range,
+)
 
 Size = Union[int, Sequence[int]]
 
@@ -70,8 +81,11 @@ class Launch:
         ``shared_bytes`` of a block."""
         found: Dict[str, Any] = {"registers": self._answer["registers_per_thread"], "shared_bytes": self._answer["shared_bytes"]}
         if "cycles" in self._answer:
-            found.update(achieved=self._answer["achieved_occupancy"], blocks_per_sm=self._answer["ctas_per_sm"],
-                         limited_by=self._answer["occupancy_limit"])
+            found.update(
+                achieved=self._answer["achieved_occupancy"],
+                blocks_per_sm=self._answer["ctas_per_sm"],
+                limited_by=self._answer["occupancy_limit"],
+            )
         return found
 
     def line_rows(self) -> List[Dict[str, Any]]:
@@ -81,9 +95,16 @@ class Launch:
         for line in self._answer.get("lines", ()):
             waits = {reason: cycles for reason, cycles in line["by_reason"].items() if reason != "issued"}
             text = linecache.getline(line["file"], line["line"]).strip() if line["file"] else ""
-            rows.append({"file": line["file"], "line": line["line"], "share": line["cycles"] / total if total else 0.0,
-                         "issued": line["by_reason"].get("issued", 0) / total if total else 0.0,
-                         "waits_for": max(waits, key=lambda reason: waits[reason]) if waits else "", "text": text})
+            rows.append(
+                {
+                    "file": line["file"],
+                    "line": line["line"],
+                    "share": line["cycles"] / total if total else 0.0,
+                    "issued": line["by_reason"].get("issued", 0) / total if total else 0.0,
+                    "waits_for": max(waits, key=lambda reason: waits[reason]) if waits else "",
+                    "text": text,
+                }
+            )
         return rows
 
     @property
@@ -112,7 +133,8 @@ class Launch:
 
 def size3(size: Size, what: str) -> Tuple[int, int, int]:
     """Returns a grid or a block as three numbers. Raises BadInput."""
-    numbers = [int(size)] if isinstance(size, int) or not hasattr(size, "__iter__") else [int(one) for one in size]
+    given: Any = size
+    numbers = [int(one) for one in given] if hasattr(given, "__iter__") else [int(given)]
     if not 1 <= len(numbers) <= 3 or min(numbers) < 1:
         raise BadInput(f"a {what} is one to three positive numbers, not {size!r}")
     numbers += [1] * (3 - len(numbers))
@@ -194,15 +216,26 @@ class Session:
             self._functions[key] = connection.function(self.module(image), name)
         return self._functions[key]
 
-    def launch(self, image: bytes, name: str, grid: Sequence[int], block: Sequence[int], parameters: bytes, ranges: Sequence[HostRange],
-               *, mode: Optional[int] = None, contents: "Optional[Mapping[int, _Rewritten]]" = None, **options: Any) -> Launched:
+    def launch(
+        self,
+        image: bytes,
+        name: str,
+        grid: Sequence[int],
+        block: Sequence[int],
+        parameters: bytes,
+        ranges: Sequence[HostRange],
+        *,
+        mode: Optional[int] = None,
+        contents: "Optional[Mapping[int, _Rewritten]]" = None,
+        **options: Any,
+    ) -> Launched:
         """Copies `ranges` to the device, launches, waits, and copies them back. Returns what the launch did. Raises KernelFailed, after
         which the device is as new."""
         connection = self.connection
         memory = self.memory
-        distinct = {(one.address, one.count): one for one in ranges if one.count}
+        distinct = {(one.address, one.length): one for one in ranges if one.length}
         for one in distinct.values():
-            content = bytes_at(one.address, one.count)
+            content = bytes_at(one.address, one.length)
             if contents is not None and one.address in contents:
                 content = contents[one.address].for_device
             connection.write(memory.address(one), content)
@@ -216,7 +249,7 @@ class Session:
         for one in distinct.values():
             if not one.writable:
                 continue
-            connection.read(memory.address(one), bytes_at(one.address, one.count))
+            connection.read(memory.address(one), bytes_at(one.address, one.length))
             if contents is not None and one.address in contents:
                 contents[one.address].restore()
         memory.forget_old()
@@ -275,8 +308,11 @@ class Kernel:
             names = session.connection.names(session.module(image))
         found = [one for one in names if name is None or one == name] or [one for one in names if _is_mangled(one, name or "")]
         if len(found) != 1:
-            raise BadInput(f"there is no kernel {name}" if name else "the module has several kernels; name one", key="name",
-                           remedy="its kernels are " + ", ".join(names))
+            raise BadInput(
+                f"there is no kernel {name}" if name else "the module has several kernels; name one",
+                key="name",
+                remedy="its kernels are " + ", ".join(names),
+            )
         self.name = found[0]
 
     @property
@@ -295,8 +331,17 @@ class Kernel:
             raise BadInput("a launch is k[grid, block](...) or k[grid, block, shared_bytes](...)")
         return Configured(self, size3(shape[0], "grid"), size3(shape[1], "block"), int(shape[2]) if len(shape) == 3 else 0)
 
-    def launch(self, grid: Size, block: Size, arguments: Sequence[Any], *, shared_bytes: int = 0, cluster: Size = (1, 1, 1),
-               cooperative: bool = False, mode: Optional[int] = None) -> Launched:
+    def launch(
+        self,
+        grid: Size,
+        block: Size,
+        arguments: Sequence[Any],
+        *,
+        shared_bytes: int = 0,
+        cluster: Size = (1, 1, 1),
+        cooperative: bool = False,
+        mode: Optional[int] = None,
+    ) -> Launched:
         """Launches the kernel and waits for it. Raises KernelFailed, BadInput and LimitReached."""
         session = self._session
         with session.lock:
@@ -313,10 +358,20 @@ class Kernel:
                     raise BadInput(f"argument {i} is an array, and the kernel takes {count} bytes there")
                 else:
                     ranges.append(where)
-                    content = struct.pack("<Q", session.memory.address(where) + where.offset if where.count else 0)
-                parameters[offset:offset + count] = content
-            return session.launch(self._image, self.name, size3(grid, "grid"), size3(block, "block"), bytes(parameters), ranges, mode=mode,
-                                  shared_bytes=shared_bytes, cluster=size3(cluster, "cluster"), cooperative=cooperative)
+                    content = struct.pack("<Q", session.memory.address(where) + where.offset if where.length else 0)
+                parameters[offset : offset + count] = content
+            return session.launch(
+                self._image,
+                self.name,
+                size3(grid, "grid"),
+                size3(block, "block"),
+                bytes(parameters),
+                ranges,
+                mode=mode,
+                shared_bytes=shared_bytes,
+                cluster=size3(cluster, "cluster"),
+                cooperative=cooperative,
+            )
 
 
 class Configured:
@@ -376,7 +431,9 @@ def compile_cuda(text: str, options: Sequence[str], capability: int, path: Optio
         words = [compiler, "-ptx", f"-arch={target}", "-lineinfo", *options]
         if path is None:
             words += ["-I", os.getcwd()]
-        done = subprocess.run([*words, "-o", str(result), os.path.abspath(source)], capture_output=True, text=True, cwd="/" if path is None else None)
+        done = subprocess.run(
+            [*words, "-o", str(result), os.path.abspath(source)], capture_output=True, text=True, cwd="/" if path is None else None
+        )
         if done.returncode != 0:
             raise BadInput("nvcc: " + (done.stderr.strip() or done.stdout.strip()), file=str(path or ""))
         return result.read_bytes()

@@ -35,8 +35,19 @@ _LAUNCH_REQUEST = struct.Struct("<14Ii4xQQfII4x")
 #: Bits of an observation.
 OBSERVE, VALUES_ALONE, CHECK, TIME_ALONE, SAMPLE = 1, 2, 4, 8, 16
 
-_STATUS = {2: "out of memory", 200: "the image is damaged", 209: "no code for the device", 218: "invalid PTX", 500: "not found", 700: "illegal address",
-           701: "too many resources requested for launch", 710: "assertion", 716: "misaligned address", 719: "launch failed", 801: "not supported"}
+_STATUS = {
+    2: "out of memory",
+    200: "the image is damaged",
+    209: "no code for the device",
+    218: "invalid PTX",
+    500: "not found",
+    700: "illegal address",
+    701: "too many resources requested for launch",
+    710: "assertion",
+    716: "misaligned address",
+    719: "launch failed",
+    801: "not supported",
+}
 
 
 class KernelFailed(HeddleError):
@@ -93,8 +104,14 @@ class Connection:
         self.process = os.getpid()
         environment = dict(command_environment(), HEDDLE_PROGRESS="off")
         environment.pop("HEDDLE_GPU", None)
-        self._server = subprocess.Popen([command_path(), "run", *words, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        env=environment, start_new_session=True)
+        self._server = subprocess.Popen(
+            [command_path(), "run", *words, "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
         assert self._server.stdout is not None and self._server.stderr is not None
         first = self._server.stdout.readline()
         if not first:
@@ -203,14 +220,14 @@ class Connection:
         """Copies bytes to the device."""
         at = address - _MEMORY_BASE
         while content:
-            done = os.pwrite(self.memory, content[:1 << 30], at)
+            done = os.pwrite(self.memory, content[: 1 << 30], at)
             content, at = content[done:], at + done
 
     def read(self, address: int, content: memoryview) -> None:
         """Copies bytes from the device."""
         at = address - _MEMORY_BASE
         while content:
-            done = os.preadv(self.memory, [content[:1 << 30]], at)
+            done = os.preadv(self.memory, [content[: 1 << 30]], at)
             if done <= 0:
                 raise HeddleError("device memory cannot be read")
             content, at = content[done:], at + done
@@ -226,7 +243,7 @@ class Connection:
         names, at = [], 0
         while at < len(content):
             (count,) = struct.unpack_from("<I", content, at)
-            names.append(content[at + 4:at + 4 + count].decode())
+            names.append(content[at + 4 : at + 4 + count].decode())
             at += 4 + count
         return names
 
@@ -238,10 +255,22 @@ class Connection:
         places = struct.unpack_from(f"<{2 * parameters}I", content, _FUNCTION_DESCRIPTION.size)
         return Function(number, registers, shared, local, threads, count, tuple(zip(places[::2], places[1::2])))
 
-    def launch(self, function: Function, grid: Sequence[int], block: Sequence[int], parameters: bytes, *, shared_bytes: int = 0,
-               cluster: Sequence[int] = (1, 1, 1), cooperative: bool = False, programmatic: bool = False) -> None:
+    def launch(
+        self,
+        function: Function,
+        grid: Sequence[int],
+        block: Sequence[int],
+        parameters: bytes,
+        *,
+        shared_bytes: int = 0,
+        cluster: Sequence[int] = (1, 1, 1),
+        cooperative: bool = False,
+        programmatic: bool = False,
+    ) -> None:
         """Sends a launch. What goes wrong with it is told by `launched`."""
-        request = _LAUNCH_REQUEST.pack(function.number, 0, *grid, *block, *cluster, shared_bytes, cooperative, programmatic, 0, 0, 0, 0.0, 0, 0)
+        request = _LAUNCH_REQUEST.pack(
+            function.number, 0, *grid, *block, *cluster, shared_bytes, cooperative, programmatic, 0, 0, 0, 0.0, 0, 0
+        )
         self._send(_LAUNCH, request + parameters)
 
     def observe(self, bits: int) -> None:
@@ -257,8 +286,17 @@ class Connection:
         """Later launches find nothing in L2."""
         self._send(_FORGET_CACHES)
 
-    def tensor_map(self, kind: int, address: int, sizes: Sequence[int], strides: Sequence[int], box: Sequence[int], swizzle: int, fill: int,
-                   promotion: int = 2) -> bytes:
+    def tensor_map(
+        self,
+        kind: int,
+        address: int,
+        sizes: Sequence[int],
+        strides: Sequence[int],
+        box: Sequence[int],
+        swizzle: int,
+        fill: int,
+        promotion: int = 2,
+    ) -> bytes:
         """Returns a tensor map of 128 bytes, as cuTensorMapEncodeTiled makes it: the innermost dimension first, strides in bytes without
         the innermost one's."""
         content = struct.pack("<IIQIIII", kind, len(sizes), address, 0, swizzle, promotion, fill)
@@ -297,7 +335,7 @@ class HostRange(NamedTuple):
     """Memory of this process that an array lies in, and where in it the array begins. ``owner`` keeps it alive."""
 
     address: int
-    count: int
+    length: int
     offset: int
     writable: bool
     owner: Any
@@ -321,8 +359,8 @@ def host_range(value: Any) -> Optional[HostRange]:
     if hasattr(value, "untyped_storage"):
         storage = value.untyped_storage()
         return HostRange(storage.data_ptr(), storage.nbytes(), value.data_ptr() - storage.data_ptr(), True, value)
-    count = value.numel() * value.element_size() if hasattr(value, "numel") else value.nbytes
-    return HostRange(value.data_ptr(), count, 0, True, value)
+    length = value.numel() * value.element_size() if hasattr(value, "numel") else value.nbytes
+    return HostRange(value.data_ptr(), length, 0, True, value)
 
 
 def _byte_bounds(value: Any) -> Tuple[int, int]:
@@ -349,10 +387,10 @@ class DeviceMemory:
 
     def address(self, where: HostRange) -> int:
         """Returns where the range lies on the device."""
-        key = (where.address, where.count)
+        key = (where.address, where.length)
         address = self._addresses.pop(key, None)
         if address is None:
-            address = self._connection.allocate(where.count)
+            address = self._connection.allocate(where.length)
         self._addresses[key] = address
         return address
 

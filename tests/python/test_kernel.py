@@ -100,14 +100,17 @@ def test_the_device_lives_after_an_access_out_of_bounds(gpu):
     assert list(values) == [1] * 16
 
 
-@pytest.mark.parametrize("call, words", [
-    (lambda kernel, values: kernel[1](values, 1), "a launch is"),
-    (lambda kernel, values: kernel[1, 32](values), "takes 2 arguments, not 1"),
-    (lambda kernel, values: kernel[0, 32](values, 1), "positive"),
-    (lambda kernel, values: kernel[1, 32](values, 1 << 40), "does not fit 4 bytes"),
-    (lambda kernel, values: kernel[1, 32](values, values), "takes 4 bytes"),
-    (lambda kernel, values: kernel[1, 32]("text", 1), "is a str"),
-])
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda kernel, values: kernel[1](values, 1), "a launch is"),
+        (lambda kernel, values: kernel[1, 32](values), "takes 2 arguments, not 1"),
+        (lambda kernel, values: kernel[0, 32](values, 1), "positive"),
+        (lambda kernel, values: kernel[1, 32](values, 1 << 40), "does not fit 4 bytes"),
+        (lambda kernel, values: kernel[1, 32](values, values), "takes 4 bytes"),
+        (lambda kernel, values: kernel[1, 32]("text", 1), "is a str"),
+    ],
+)
 def test_bad_launches_say_what_is_wrong(gpu, call, words):
     kernel = gpu.kernel(INCREMENT)
     with pytest.raises(heddle.BadInput, match=words):

@@ -68,6 +68,13 @@ TEST_CASE("128-bit values are loaded and stored whole", "[ptx][memory-forms]") {
         Catch::Contains("misaligned"));
 }
 
+TEST_CASE("Braces around one register are as if they were not there", "[ptx][memory-forms]") {
+    std::vector<std::uint32_t> input(128), expected(128);
+    std::iota(input.begin(), input.end(), 5u);
+    for (std::size_t lane = 0; lane < 32; ++lane) expected[4 * lane] = input[4 * lane];
+    CHECK(run("ld.global.b32 {%r2}, [%rd4]; st.global.b32 [%rd5], {%r2};", input, std::vector<std::uint32_t>(128)) == expected);
+}
+
 TEST_CASE("Vectors of eight", "[ptx][memory-forms]") {
     const auto words = ramp<std::uint16_t>(256, 0x3A7Fu);
     const std::string copy = "{%h1,%h2,%h3,%h4,%h5,%h6,%h7,%h8}";
