@@ -24,3 +24,4 @@ find_package(Protobuf REQUIRED)
 
 find_package(CUDAToolkit QUIET)
 find_program(HEDDLE_PTXAS ptxas HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)
+find_program(HEDDLE_NVDISASM nvdisasm HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)

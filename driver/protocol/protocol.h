@@ -17,7 +17,7 @@ inline constexpr const char* kSocketVariable = "HEDDLE_GPU";
 /// Where it is set, calls say for how long the program has worked since the one before.
 inline constexpr const char* kHostTimeVariable = "HEDDLE_GPU_HOST_TIME";
 /// Both sides come from one build; the server refuses others.
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 /// Where memory of all virtual devices, and host memory that devices reach, lies in the program.
 inline constexpr std::uint64_t kMemoryBase = 0x300000000000u;
@@ -92,6 +92,18 @@ enum class Call : std::uint32_t {
     write_value,     ///< sends stream, address, value (64 bits), bytes: 4 or 8
     wait_value,      ///< sends stream, address: the stream goes on when the last value that was written there by one was
     without_effect,  ///< sends the name of something that was asked for, and changes no time here
+    observe,         ///< sends Observation's bits: how launches are done from now on, and what is kept of them
+    last_launch,     ///< -> the observed launches since the last question, as JSON
+    forget_caches,   ///< sends nothing: later launches find nothing in L2
+};
+
+/// What Call::observe sends, a sum of these.
+enum Observation : std::uint32_t {
+    kObserveLaunches = 1,     ///< keep time, reasons and lines of each launch for Call::last_launch
+    kObserveValuesAlone = 2,  ///< launches compute values and take no time
+    kObserveCheck = 4,        ///< with kObserveValuesAlone: look for errors as isa/ptx/check.h does
+    kObserveTimeAlone = 8,    ///< launches whose time depends on nothing in memory leave memory as it is
+    kObserveSample = 16,      ///< with kObserveTimeAlone: leave out what repeats
 };
 
 /// The number of a stream begins with that of its device. The rest is 0 of the default stream, which all others but non-blocking ones wait for.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "sim/gpu/gpu_step.h"
 #include "sim/gpu/time/launch_result.h"
@@ -70,30 +72,64 @@ models::gpu::SampledGpu& TimingModel::gpu() {
     return *gpu_;
 }
 
-sim::LaunchOutcome TimingModel::simulate(const ptx::LaunchContext& context, const models::gpu::RunOptions& options) {
-    return sim::outcome_of(gpu().run(context, options),
-                           context.kernel->static_shared_bytes() + std::uint64_t{context.dynamic_shared_bytes});
+TimingModel::Timed TimingModel::simulate(const ptx::LaunchContext& context, const models::gpu::RunOptions& options) {
+    models::gpu::KernelResult result = gpu().run(context, options);
+    Timed timed;
+    timed.profile.instructions = std::move(result.profile);
+    timed.profile.occupancy_limit = result.occupancy_limit;
+    timed.profile.achieved_occupancy = result.achieved_occupancy;
+    for (std::size_t i = 0; i < models::gpu::kCycleReasonCount; ++i)
+        if (const auto reason = static_cast<models::gpu::CycleReason>(i); reason != models::gpu::CycleReason::no_warp && reason != models::gpu::CycleReason::not_launched)
+            timed.profile.resident_cycles += result.sub_core_cycles[i];
+    timed.outcome = sim::outcome_of(std::move(result), context.kernel->static_shared_bytes() + std::uint64_t{context.dynamic_shared_bytes});
+    return timed;
 }
 
-sim::LaunchOutcome TimingModel::run(ptx::LaunchContext context, const models::gpu::RunOptions& given, const std::string& code) {
-    if (context.check != nullptr || !context.kernel->time_depends_on_launch_alone()) return simulate(context, given);
-    const std::string key = device_ + key_of(context, given, code);
+std::string TimingModel::to_text(const Timed& timed) {
+    if (timed.profile.instructions.empty()) return sim::to_text(timed.outcome);
+    const LaunchProfile& profile = timed.profile;
+    return nlohmann::json{{"outcome", sim::to_text(timed.outcome)},
+                          {"instructions", profile.instructions},
+                          {"resident_cycles", profile.resident_cycles},
+                          {"occupancy_limit", profile.occupancy_limit},
+                          {"achieved_occupancy", profile.achieved_occupancy}}
+        .dump();
+}
+
+TimingModel::Timed TimingModel::from_text(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    if (!json.contains("outcome")) return {sim::outcome_from_text(text), {}};
+    return {sim::outcome_from_text(json.at("outcome").get<std::string>()),
+            {json.at("instructions").get<std::vector<models::gpu::InstructionCycles>>(), json.at("resident_cycles").get<std::uint64_t>(),
+             json.at("occupancy_limit").get<std::string>(), json.at("achieved_occupancy").get<double>()}};
+}
+
+sim::LaunchOutcome TimingModel::run(ptx::LaunchContext context, const models::gpu::RunOptions& given, const std::string& code, const TimingWishes& wishes) {
+    models::gpu::RunOptions options = given;
+    options.profile = wishes.profile != nullptr;
+    if (context.check != nullptr || !context.kernel->time_depends_on_launch_alone()) {
+        Timed timed = simulate(context, options);
+        if (wishes.profile != nullptr) *wishes.profile = std::move(timed.profile);
+        return timed.outcome;
+    }
+    options.sample = wishes.sample && !wishes.values;
+    const std::string key = device_ + key_of(context, given, code) + (options.profile ? "profiled\n" : "") + (options.sample ? "sampled\n" : "");
     auto known = known_.find(key);
     if (known == known_.end()) {
-        std::optional<sim::LaunchOutcome> outcome;
-        if (const std::optional<std::string> stored = cache_.find(key)) outcome = sim::outcome_from_text(*stored);
-        if (!outcome) {
-            models::gpu::RunOptions options = given;
+        std::optional<Timed> timed;
+        if (const std::optional<std::string> stored = cache_.find(key)) timed = from_text(*stored);
+        if (!timed) {
             options.threads = sim::available_cores();
             context.mode = ptx::Mode::timing;
-            outcome = simulate(context, options);
+            timed = simulate(context, options);
             context.mode = ptx::Mode::functional;
-            cache_.store(key, sim::to_text(*outcome));
+            cache_.store(key, to_text(*timed));
         }
-        known = known_.emplace(key, std::move(*outcome)).first;
+        known = known_.emplace(key, std::move(*timed)).first;
     }
-    ptx::run_functionally(context);
-    return known->second;
+    if (wishes.values) ptx::run_functionally(context);
+    if (wishes.profile != nullptr) *wishes.profile = known->second.profile;
+    return known->second.outcome;
 }
 
 }  // namespace heddle::driver

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "driver/server/loaded_function.h"
+#include "driver/server/observed_launch.h"
 #include "isa/target/generation.h"
 #include "models/gpu/occupancy.h"
 #include "sim/gpu/time/launch_result.h"
@@ -79,6 +80,8 @@ ptx::LaunchContext VirtualGpu::context_of(const LaunchRequest& request, Function
     if (function.module->constants != 0)
         context.constants = {arena_.at(function.module->constants), function.module->constant_bytes};
     if (options_.check) context.check = &log_;
+    constexpr std::uint32_t kChecked = kObserveCheck | kObserveValuesAlone;
+    if ((observation_ & kChecked) == kChecked) context.check = &observed_log_;
     if (request.window.bytes != 0)
         context.access_policy_window = {request.window.base, request.window.bytes, request.window.hit_ratio, priority_of(request.window.hit), priority_of(request.window.miss)};
     if (context.kernel->reads_clock()) context.start_nanoseconds = nanoseconds(request.stream);
@@ -142,10 +145,22 @@ void VirtualGpu::run(const LaunchRequest& request, Function& function, ptx::Laun
         // Its thread blocks start launch.before after it, and wait in griddepcontrol.wait for the end of the one before.
         const auto start = static_cast<std::uint64_t>(std::llround(machine_.config.launch.before * machine_.config.clock));
         options.dependency_release = beside > start ? beside - start : 0;
-        outcome = model_.run(context, options, function.module->code);
+        const bool observed = (observation_ & kObserveLaunches) != 0;
+        LaunchProfile profile;
+        TimingWishes wishes;
+        wishes.values = (observation_ & kObserveTimeAlone) == 0;
+        wishes.sample = (observation_ & kObserveSample) != 0;
+        if (observed) wishes.profile = &profile;
+        outcome = model_.run(context, options, function.module->code, wishes);
+        if (observed) observed_.push_back(observed_launch(*function.kernel, *function.module->module, context, outcome, &profile));
         if (options_.timing == Timing::distinct) known_[function.kernel->name() + " " + shape] = outcome;
     } else {
         const std::uint64_t instructions = ptx::run_functionally(context);
+        if ((observation_ & kObserveLaunches) != 0) {
+            sim::LaunchOutcome computed;
+            computed.warp_instructions = instructions;
+            observed_.push_back(observed_launch(*function.kernel, *function.module->module, context, computed, nullptr));
+        }
         if (context.kernel->reads_clock()) clock_nanoseconds_ = context.start_nanoseconds + static_cast<double>(instructions) * context.nanoseconds_per_cycle;
         const auto known = known_.find(function.kernel->name() + " " + shape);
         if (!timing() || known == known_.end()) {

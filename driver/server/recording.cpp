@@ -53,6 +53,9 @@ bool only_asks(Call call) {
         case Call::tensor_map:
         case Call::missing:
         case Call::board:
+        case Call::observe:
+        case Call::last_launch:
+        case Call::forget_caches:
             return true;
         default:
             return false;

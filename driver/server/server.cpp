@@ -196,8 +196,25 @@ int Server::serve_until_end_of(pid_t child) {
     const Descriptor program(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
     const int watched = program.number;
     if (watched < 0) fail("watch the program");
-    bool ended = false;
     const EndWatch watch(watched);
+    serve_until_readable(watched);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+void Server::serve_until_closed(int descriptor) {
+    for (char word[256];;) {
+        serve_until_readable(descriptor);
+        const ssize_t count = read(descriptor, word, sizeof word);
+        if (count == 0 || (count < 0 && errno != EINTR)) return;
+    }
+}
+
+/// Serves until poll() says that there is something to read, or will never be.
+void Server::serve_until_readable(int watched) {
+    bool ended = false;
     while (!ended) {
         std::vector<pollfd> waits{{watched, POLLIN, 0}, {listener_, POLLIN, 0}};
         for (const auto& client : clients_) waits.push_back({client->socket, POLLIN, 0});
@@ -217,12 +234,8 @@ int Server::serve_until_end_of(pid_t child) {
         if ((waits[1].revents & POLLIN) != 0) accept_client();
         bool quiet = true;
         for (std::size_t i = 1; i < waits.size(); ++i) quiet = quiet && waits[i].revents == 0;
-        ended = quiet && (waits[0].revents & POLLIN) != 0;
+        ended = quiet && (waits[0].revents & (POLLIN | POLLHUP)) != 0;
     }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return status;
 }
 
 void Server::keep_results(Client& client) {

@@ -26,12 +26,15 @@ class Server {
     const std::string& path() const { return path_; }
     /// Serves until the process, a child of this one, has ended, and what it has sent is done. Returns its status, as waitpid() has it.
     int serve_until_end_of(pid_t child);
+    /// Serves until nobody can write to the descriptor any more, a pipe or a terminal; what was sent until then is done.
+    void serve_until_closed(int descriptor);
     /// Of each process that used a device, in the order in which they came.
     std::vector<sim::RunResult> results();
 
   private:
     struct Client;
     bool read_from(Client& client, bool& more);
+    void serve_until_readable(int watched);
     void accept_client();
     void keep_results(Client& client);
 

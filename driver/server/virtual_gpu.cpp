@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "driver/server/loaded_function.h"
@@ -97,6 +98,9 @@ const VirtualGpu::Handler* VirtualGpu::handler_of(Call call) {
         {Call::write_value, {&Gpu::write_value, kSends}},
         {Call::wait_value, {&Gpu::wait_value, kSends}},
         {Call::without_effect, {&Gpu::without_effect, kSends}},
+        {Call::observe, {&Gpu::observe, kSends}},
+        {Call::last_launch, {&Gpu::last_launch}},
+        {Call::forget_caches, {&Gpu::forget_caches, kSends}},
     };
     const auto found = handlers.find(call);
     return found == handlers.end() ? nullptr : &found->second;
@@ -169,6 +173,26 @@ void VirtualGpu::set_limit(Reader& content, Answer&) {
 
 void VirtualGpu::without_effect(Reader& content, Answer&) {
     without_effect_.insert(std::string(content.get_text()));
+}
+
+void VirtualGpu::observe(Reader& content, Answer&) {
+    observation_ = content.get<std::uint32_t>();
+}
+
+void VirtualGpu::last_launch(Reader&, Answer& answer) {
+    std::string text = "{\"launches\":[";
+    for (std::size_t i = 0; i < observed_.size(); ++i) text += (i == 0 ? "" : ",") + observed_[i];
+    nlohmann::json findings = nlohmann::json::array();
+    for (const ptx::CheckFinding& finding : observed_log_.findings())
+        findings.push_back({{"kind", std::string(ptx::name_of(finding.kind))}, {"text", finding.text}, {"ptx_line", finding.line}, {"count", finding.count}});
+    text += "],\"findings\":" + findings.dump() + "}";
+    observed_.clear();
+    observed_log_ = ptx::CheckLog();
+    answer.content.put_bytes(text.data(), text.size());
+}
+
+void VirtualGpu::forget_caches(Reader&, Answer&) {
+    residency_ = sim::L2Residency(machine_.config.l2.bytes_per_partition());
 }
 
 void VirtualGpu::missing(Reader& content, Answer&) {

@@ -125,6 +125,9 @@ class VirtualGpu {
     void write_value(Reader& content, Answer& answer);
     void wait_value(Reader& content, Answer& answer);
     void without_effect(Reader& content, Answer& answer);
+    void observe(Reader& content, Answer& answer);
+    void last_launch(Reader& content, Answer& answer);
+    void forget_caches(Reader& content, Answer& answer);
 
     void create_object(Reader& content, bool surface, Answer& answer);
     DeviceTimeline& timeline(std::uint32_t stream);
@@ -146,7 +149,7 @@ class VirtualGpu {
     bool is_timed(const Function& function, const std::string& shape) const;
     void add_residents(const ptx::LaunchContext& context, models::gpu::RunOptions& options);
     /// Whether what the program asks for now is timed.
-    bool timing() const { return options_.timing != Timing::none && profiling_ && (options_.range.empty() || in_range()); }
+    bool timing() const { return options_.timing != Timing::none && (observation_ & kObserveValuesAlone) == 0 && profiling_ && (options_.range.empty() || in_range()); }
     bool in_range() const;
     std::string innermost_range() const;
 
@@ -191,6 +194,9 @@ class VirtualGpu {
     std::string sticky_message_, printed_;
     std::set<std::string> missing_, without_effect_;
     ptx::CheckLog log_;
+    std::uint32_t observation_ = 0;     ///< bits of Observation
+    ptx::CheckLog observed_log_;        ///< kObserveCheck: of the launches since the last question
+    std::vector<std::string> observed_;  ///< JSON objects of launches since the last question
 };
 
 }  // namespace heddle::driver

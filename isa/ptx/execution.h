@@ -55,6 +55,17 @@ enum class Synchronisation : std::uint8_t {
 /// The use that an instruction makes of an mbarrier, as far as its latency depends on it.
 enum class MemoryBarrierUse : std::uint8_t { none, arrive, try_wait, test_wait };
 
+/// The use that an instruction makes of tensor memory, as far as its time depends on it.
+enum class TensorMemoryUse : std::uint8_t {
+    none,
+    allocate,  ///< tcgen05.alloc, dealloc and relinquish_alloc_permit
+    load,      ///< tcgen05.ld: InstructionInfo::tensor_memory_bytes from tensor memory to registers
+    store,     ///< tcgen05.st: as many to tensor memory
+    wait_load,   ///< tcgen05.wait::ld: until the warp's loads have ended
+    wait_store,  ///< tcgen05.wait::st
+    issue,  ///< tcgen05.mma, cp, shift, commit: one thread begins work that goes on by itself (AsyncOperation)
+};
+
 /// Which lines a cache gives up first (PTX ISA, "Cache eviction priority hints").
 enum class CachePriority : std::uint8_t { none, normal, first, last, unchanged };
 
@@ -105,6 +116,8 @@ struct InstructionInfo {
     bool asynchronous_tensor = false;
     std::uint32_t tensor_operand_bytes = 0;  ///< read from shared memory
     bool tensor_a_in_registers = false;
+    TensorMemoryUse tensor_memory = TensorMemoryUse::none;
+    std::uint32_t tensor_memory_bytes = 0;  ///< of the whole warp
     std::vector<std::uint16_t> reads;  ///< scoreboard identifiers, the guard predicate among them
     std::vector<std::uint16_t> writes;
     /// Machine code: cycles after which the warp's next instruction may issue, by the control word. 0: PTX, whose registers
@@ -164,6 +177,10 @@ struct AsyncOperation {
         shared_copy,          ///< shared memory to that of another CTA, st.async, red.async
         prefetch,             ///< global memory to L2
         arrive_after_copies,  ///< cp.async.mbarrier.arrive: when this warp's earlier cp.async are done
+        tensor_product,       ///< tcgen05.mma: see `tensor`
+        tensor_copy,          ///< tcgen05.cp and shift: `bytes` to or within the tensor memory of each CTA
+        tensor_commit,        ///< tcgen05.commit: when this CTA's tensor work so far is done
+        answer,               ///< clusterlaunchcontrol.try_cancel: 16 bytes to shared memory
     };
     Kind kind = Kind::bulk_load;       ///< what goes on
     bool reduces = false;              ///< bulk_store: read-modify-write at L2
@@ -187,6 +204,16 @@ struct AsyncOperation {
     };
     std::vector<Signal> signals;
     CachePolicy cache;  ///< of the global side
+    /// What a tcgen05.mma asks of the tensor core of each CTA that takes part.
+    struct TensorProduct {
+        std::uint64_t macs = 0;        ///< multiply-accumulates, of one CTA
+        std::uint64_t slots = 0;       ///< the same with those that lanes without a row of D leave idle
+        std::uint32_t fetched = 0;     ///< bytes of A and B read from the CTA's shared memory
+        std::uint16_t ctas = 1;        ///< 2: both CTAs of a pair, each for its half
+        std::uint8_t element_bits = 16;  ///< of A as it is multiplied: 32 tf32, 16, 8 (also of 6 and 4 bits), 4 where packed
+        bool integer = false;          ///< 8-bit integers
+    };
+    TensorProduct tensor;
 };
 
 /// The effects of one step of a warp.
@@ -340,10 +367,14 @@ class Cta;
 
 inline constexpr unsigned kMaximumClusterSize = 16;  ///< CTAs; more than 8 needs an opt-in on Hopper
 
+class TensorMemory;  // isa/ptx/tensor_memory.h
+
 /// Is told of warps that other CTAs or the end of asynchronous work have released.
 class CtaObserver {
   public:
     virtual ~CtaObserver() = default;
+    /// The tensor memory of the SM that the CTA runs on, which thread blocks there share; nullptr: the CTA has one to itself.
+    virtual TensorMemory* tensor_memory() { return nullptr; }
     /// Bit i: warp i can go on, of the CTA that was given this observer with this `tag`.
     virtual void warps_released(std::uint32_t tag, std::uint32_t warps) = 0;
 };

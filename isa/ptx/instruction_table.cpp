@@ -18,6 +18,7 @@
 #include "isa/ptx/forms/matrix.h"
 #include "isa/ptx/forms/memory.h"
 #include "isa/ptx/forms/move.h"
+#include "isa/ptx/forms/tcgen05.h"
 #include "isa/ptx/forms/texture.h"
 #include "isa/ptx/forms/video.h"
 #include "isa/ptx/forms/warp.h"
@@ -39,7 +40,7 @@ constexpr auto kTable =
     join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms,
          forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms,
          forms::kMatrixForms, forms::kWarpForms, forms::kControlForms, forms::kWgmmaForms, forms::kMemoryBarrierForms, forms::kBulkCopyForms,
-         forms::kTensorMapForms, forms::kVideoForms, forms::kTextureForms, forms::kMachineForms);
+         forms::kTensorMapForms, forms::kTensorMemoryForms, forms::kVideoForms, forms::kTextureForms, forms::kMachineForms);
 
 constexpr std::size_t kTableSize = kTable.size();
 

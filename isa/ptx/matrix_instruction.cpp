@@ -59,6 +59,12 @@ std::optional<numerics::Format> matrix_format(Type type) {
             return numerics::Format::e4m3;
         case Type::e5m2:
             return numerics::Format::e5m2;
+        case Type::e3m2:
+            return numerics::Format::e3m2;
+        case Type::e2m3:
+            return numerics::Format::e2m3;
+        case Type::e2m1:
+            return numerics::Format::e2m1;
         case Type::f32:
             return numerics::Format::fp32;
         case Type::f64:

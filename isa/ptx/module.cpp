@@ -15,6 +15,8 @@ constexpr std::array<std::string_view, kTypeCount> kTypeNames = {
     "u16x2", "s16x2",
     "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f32x2", "f64", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
     "s4", "u4", "b1", "s2", "u2",
+    "e2m1", "e2m3", "e3m2", "ue8m0", "ue4m3", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4",
+    "e2m3x4", "e3m2x4",
 };
 
 constexpr std::array<std::uint8_t, kTypeCount> kTypeBits = {
@@ -25,6 +27,7 @@ constexpr std::array<std::uint8_t, kTypeCount> kTypeBits = {
     16, 32, 16, 32, 32, 32, 64, 64,
     8, 8, 16, 16,
     4, 4, 1, 2, 2,
+    4, 6, 6, 8, 8, 8, 16, 16, 16, 32, 32, 16, 32, 32,
 };
 
 constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
@@ -78,6 +81,16 @@ constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
     "a1d", "a2d", "cube", "acube", "level", "grad", "base", "g", "trap", "zero", "width", "height", "depth", "channel_data_type",
     "channel_order", "normalized_coords", "array_size", "num_mipmap_levels", "num_samples", "filter_mode", "addr_mode_0", "addr_mode_1",
     "addr_mode_2", "force_unnormalized_coords", "memory_layout",
+    "alloc", "dealloc", "relinquish_alloc_permit", "ld", "st", "cp", "shift", "commit", "wait::ld", "wait::st",
+    "fence::before_thread_sync", "fence::after_thread_sync", "cta_group::1", "cta_group::2", "kind::f16", "kind::tf32",
+    "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4", "block_scale", "scale_vec::1X",
+    "scale_vec::2X", "scale_vec::4X", "block16", "block32", "ashift", "ws", "pack::16b", "unpack::16b", "16x64b",
+    "16x128b", "16x256b", "32x32b", "16x32bx2", "x8", "x16", "x32", "x64", "x128", "128x256b", "4x256b", "128x128b",
+    "64x128b", "32x128b", "warpx2::02_13", "warpx2::01_23", "warpx4", "b8x16", "b6x16_p32", "b4x16_p64",
+    "mbarrier::arrive::one",
+    "try_cancel", "query_cancel", "is_canceled", "get_first_ctaid", "get_first_ctaid::x", "get_first_ctaid::y",
+    "get_first_ctaid::z", "multicast::cluster::all", "tile::gather4", "tile::scatter4", "im2col::w", "im2col::w::128",
+    "rs", "m16n8k64", "scaled::n2::relu", "swizzle_atomicity", "m16n16", "m16n8",
 };
 
 constexpr std::array<std::string_view, kSpecialRegisterCount> kSpecialNames = {
@@ -119,7 +132,7 @@ unsigned bytes_of(Type type) {
 }
 
 bool is_float(Type type) {
-    return type >= Type::f16 && type <= Type::e5m2x2;
+    return (type >= Type::f16 && type <= Type::e5m2x2) || (type >= Type::e2m1 && type <= Type::e3m2x4);
 }
 bool is_signed(Type type) {
     return type >= Type::s8 && type <= Type::s64;

@@ -37,6 +37,8 @@ enum class Type : std::uint8_t {
     tf32, f32, f32x2, f64, e4m3, e5m2, e4m3x2, e5m2x2,
     s4, u4, b1,  // elements of matrices only
     s2, u2,      // with s4 and u4: elements of cvt.pack
+    // Narrow floating point of Blackwell: elements of matrices, and pairs and quadruples of cvt.
+    e2m1, e2m3, e3m2, ue8m0, ue4m3, e2m1x2, e2m3x2, e3m2x2, ue8m0x2, e4m3x4, e5m2x4, e2m1x4, e2m3x4, e3m2x4,
     count_,
 };
 // clang-format on
@@ -129,6 +131,16 @@ enum class Modifier : std::uint16_t {
     array1, array2, cube, array_cube, level, grad, base, g, trap, zero, width, height, depth, channel_data_type, channel_order,
     normalized_coords, array_size, num_mipmap_levels, num_samples, filter_mode, addr_mode_0, addr_mode_1, addr_mode_2,
     force_unnormalized_coords, memory_layout,
+    // tensor memory and the matrix instructions of Blackwell
+    alloc, dealloc, relinquish_alloc_permit, ld, st, cp, shift, commit, wait_ld, wait_st, before_thread_sync,
+    after_thread_sync, cta_group_1, cta_group_2, kind_f16, kind_tf32, kind_f8f6f4, kind_i8, kind_mxf8f6f4, kind_mxf4,
+    kind_mxf4nvf4, block_scale, scale_vec_1, scale_vec_2, scale_vec_4, block16, block32, ashift, ws, pack_16b,
+    unpack_16b, lanes_16x64b, lanes_16x128b, lanes_16x256b, lanes_32x32b, lanes_16x32bx2, x8, x16, x32, x64, x128,
+    copy_128x256b, copy_4x256b, copy_128x128b, copy_64x128b, copy_32x128b, warpx2_02_13, warpx2_01_23, warpx4, b8x16,
+    b6x16_p32, b4x16_p64, arrive_one,
+    // other instructions of Blackwell
+    try_cancel, query_cancel, is_canceled, first_ctaid, first_ctaid_x, first_ctaid_y, first_ctaid_z, multicast_all,
+    gather4, scatter4, im2col_w, im2col_w_128, rs, m16n8k64, scaled_n2, swizzle_atomicity, m16n16, m16n8,
     count_,
 };
 // clang-format on

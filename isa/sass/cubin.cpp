@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::uint16_t kCudaMachine = 190;  // EM_CUDA of the ELF registry
 constexpr std::uint32_t kSymbols = 2, kRelocationsWithAddend = 4, kNoBits = 8, kRelocations = 9;
+constexpr std::uint32_t kGlobalMemory = 0x70000007, kLocalMemory = 0x70000009, kSharedMemory = 0x7000000A;  // without content, in files of toolkits before 12
+constexpr std::uint16_t kRelocatable = 1;  // ET_REL: not linked
 constexpr std::size_t kCodeBytes = 16;
 constexpr std::uint8_t kEntry = 0x10;  // of a symbol's st_other: STO_CUDA_ENTRY
 
@@ -87,6 +89,8 @@ class CubinReader {
         // From CUDA 13 on (version 8 of the ABI) the architecture stands in bits 8 to 15, before in bits 0 to 7.
         const bool wide = static_cast<std::uint8_t>(bytes_[8]) >= 8;
         cubin_.compute_capability = wide ? flags >> 8 & 0xFFu : flags & 0xFFu;
+        if (at<std::uint16_t>(bytes_, 16, "header") == kRelocatable)
+            throw Error("the machine code is not linked: it is relocatable device code", {cubin_.file_name, 0, ""}, "take the program that nvlink or nvcc makes of it");
         if (cubin_.compute_capability < 70)
             throw Error("machine code of compute capability " + std::to_string(cubin_.compute_capability) + " is not executed",
                         {cubin_.file_name, 0, ""}, "compile for sm_70 or newer");
@@ -109,7 +113,8 @@ class CubinReader {
             section.bytes = at<std::uint64_t>(bytes_, header + 32, "section headers");
             section.link = at<std::uint32_t>(bytes_, header + 40, "section headers");
             section.info = at<std::uint32_t>(bytes_, header + 44, "section headers");
-            if (section.type != kNoBits && section.type != 0) {
+            const bool empty = section.type == kNoBits || section.type == 0 || section.type == kGlobalMemory || section.type == kLocalMemory || section.type == kSharedMemory;
+            if (!empty) {
                 if (offset > bytes_.size() || section.bytes > bytes_.size() - offset)
                     fail("a section goes beyond the end of the file", "section " + std::to_string(i));
                 section.content = bytes_.substr(offset, section.bytes);
@@ -277,6 +282,8 @@ class CubinReader {
         const auto take = [this](std::string_view name, std::vector<std::byte>& to) {
             const Section* const section = section_named(name);
             if (section == nullptr) return;
+            constexpr std::uint64_t kBank = std::uint64_t{1} << 20;  // more than any bank of constants holds
+            if (section->bytes > kBank) fail("a bank of constants has " + std::to_string(section->bytes) + " bytes", std::string(name));
             to.resize(section->bytes);
             if (!section->content.empty()) std::memcpy(to.data(), section->content.data(), section->content.size());
         };

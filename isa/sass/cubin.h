@@ -100,9 +100,17 @@ bool is_cubin(std::span<const std::byte> bytes);
 /// before Volta, whose instructions have another size.
 Cubin read_cubin(std::span<const std::byte> bytes, const std::string& file_name);
 
-/// Decodes all instructions of a function. Targets of branches and calls become OperandKind::target. Throws heddle::Error that
-/// names the function, the byte and the code of the first instruction that no table has.
-std::vector<Instruction> decode(const Cubin& cubin, const MachineFunction& function);
+/// How the code of a kernel was read.
+struct DecodeReport {
+    std::size_t instructions = 0;      ///< all
+    std::size_t by_disassembler = 0;   ///< of these, those that no row of the decoder's table has and nvdisasm has read
+    std::string first_by_disassembler;  ///< text of the first one; "" when there is none
+};
+
+/// Decodes all instructions of a function: by the table of isa/sass/decode_table.h, and by nvdisasm those that the table lacks.
+/// Targets of branches and calls become OperandKind::target. `report`, when there is one, is added to. Throws heddle::Error that
+/// names the function, the byte and the code of the first instruction that no table has, when nvdisasm is not there or refuses it.
+std::vector<Instruction> decode(const Cubin& cubin, const MachineFunction& function, DecodeReport* report = nullptr);
 
 /// Decodes one instruction of `compute_capability` (75, 80, 86, 89, 90, 100, 120) from its 128 bits, at byte `address` of its
 /// function. Throws heddle::Error with the code for what no table has.

@@ -26,12 +26,14 @@ enum class OperandKind : std::uint8_t {
     integer,            ///< 0x10: `value`, signed as written
     floating,           ///< 1.5, +INF, -QNAN: `value` holds the bits in the instruction's own format (16, 32, or the upper 32 of 64)
     constant,           ///< c[bank][offset + register], cx[UR][offset]: `bank`, `value`, `base`, `uniform_base`
-    address,            ///< [R2.64+UR4+0x10], desc[UR6][R2.64]: `base`, `uniform_base`, `descriptor`, `value`
+    address,            ///< [R2.64+UR4+0x10], desc[UR6][R2.64]: `base`, `uniform_base`, `descriptor`, `value`; gdesc[UR4],
+                        ///< idesc[UR4] and tmem[UR4+0x10] have that `name`
     special,            ///< SR_TID.X: `name`
     convergence,        ///< B0: `index`, a convergence barrier
     scoreboard,         ///< SB0: `index`; of DEPBAR
-    target,             ///< a position in code: `value`, bytes from the start of the function, or `name` with `value` added
-    word,               ///< anything else, as written: `name` (0D of TEX, {1,2} of DEPBAR, gdesc[UR4], tmem[UR4])
+    target,             ///< a position in code: `value`, bytes from the start of the function, or `name` with `value` added. With the
+                        ///< suffix LO or HI: half of the address of a symbol
+    word,               ///< anything else, as written: `name` (0D of TEX, {1,2} of DEPBAR)
 };
 
 /// An operand. Flags are those that the text shows.

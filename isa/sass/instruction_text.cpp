@@ -86,7 +86,9 @@ std::string text_of_number(std::uint64_t bits, Immediate format) {
     if (std::isinf(value)) return value < 0 ? "-INF" : "+INF";
     if (value == 0) return std::signbit(value) ? "-0.0" : "0";
     char text[64];
-    std::snprintf(text, sizeof text, "%.20g", value);
+    // Large numbers are written with an exponent and with 20 digits behind the point.
+    constexpr double kPlain = 1e9;
+    std::snprintf(text, sizeof text, std::fabs(value) >= kPlain ? "%.20e" : "%.20g", value);
     return text;
 }
 
@@ -130,7 +132,7 @@ class OperandText {
         const std::size_t sign = text[0] == '-' || text[0] == '+' ? 1 : 0;
         const std::string_view rest = text.substr(sign);
         if (rest.starts_with("INF") || rest.starts_with("QNAN") || rest.starts_with("SNAN")) return true;
-        return !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
+        return !rest.empty() && rest[0] >= '0' && rest[0] <= '9' && rest.back() != 'D';  // 2D is a texture's geometry
     }
 
     void suffixes(std::string_view text, Operand& result) const {
@@ -150,7 +152,7 @@ class OperandText {
         if (text.empty()) fail(whole_, text_, "an operand is missing");
         if (is_number(text)) return number(text, result);
         if (text.starts_with("c[") || text.starts_with("cx[")) return constant(text, result);
-        if (text[0] == '[' || text.starts_with("desc[") || text.starts_with("gdesc[")) return address(text, result);
+        if (text[0] == '[' || text.starts_with("desc[") || text.starts_with("gdesc[") || text.starts_with("idesc[") || text.starts_with("tmem[")) return address(text, result);
         if (text.front() == '`' || text.starts_with("(.L")) {
             result.kind = OperandKind::target;
             result.name = text;
@@ -269,8 +271,12 @@ class OperandText {
 
     void address(std::string_view text, Operand& result) const {
         result.kind = OperandKind::address;
-        if (text[0] == 'd' || text[0] == 'g') {
-            const bool matrix = text[0] == 'g';
+        if (text[0] == 't') {
+            result.name = "tmem";
+            text.remove_prefix(4);
+        }
+        if (text[0] == 'd' || text[0] == 'g' || text[0] == 'i') {
+            const bool matrix = text[0] != 'd';
             const std::size_t open = text.find('['), close = text.find(']');
             if (close == std::string_view::npos) fail(whole_, text_, "a bracket is not closed");
             Operand descriptor;
@@ -278,7 +284,7 @@ class OperandText {
             result.descriptor = descriptor.index;
             text.remove_prefix(close + 1);
             if (matrix) {
-                result.name = "gdesc";
+                result.name = text_[0] == 'i' ? "idesc" : "gdesc";
                 return suffixes(text, result);
             }
             if (text.empty()) return;
@@ -380,16 +386,17 @@ std::string operand_text(const Operand& operand, const Instruction& instruction)
             body += "[" + sum_text(operand) + "]";
             break;
         case OperandKind::address:
-            if (operand.name == "gdesc") {
-                body = "gdesc[" + register_text(OperandKind::uniform, operand.descriptor) + "]";
+            if (operand.name == "gdesc" || operand.name == "idesc") {
+                body = operand.name + "[" + register_text(OperandKind::uniform, operand.descriptor) + "]";
                 break;
             }
             if (operand.descriptor != kZeroUniformRegister) body = "desc[" + register_text(OperandKind::uniform, operand.descriptor) + "]";
-            body += "[" + sum_text(operand) + "]";
+            body += operand.name + "[" + sum_text(operand) + "]";
             suffixes = false;
             break;
         case OperandKind::target:
-            return operand.name.empty() ? hexadecimal(operand.value) : operand.name;
+            if (operand.name.empty()) return hexadecimal(operand.value);
+            return operand.suffixes.empty() ? operand.name : operand.suffixes[0] + "(" + operand.name + ")";
         case OperandKind::special:
         case OperandKind::word:
         case OperandKind::none:

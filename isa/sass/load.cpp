@@ -13,7 +13,7 @@ namespace {
 /// The times of all functions whose code a translation has, one behind another.
 class TimesOfFunctions {
   public:
-    explicit TimesOfFunctions(const Cubin& cubin) : cubin_(cubin) {}
+    TimesOfFunctions(const Cubin& cubin, DecodeReport* report) : cubin_(cubin), report_(report) {}
 
     /// The kernel comes first: places of its parameters are those that count.
     void add(const MachineFunction& function, std::span<const Instruction> instructions) {
@@ -33,29 +33,30 @@ class TimesOfFunctions {
         all_.instructions.insert(all_.instructions.end(), one.instructions.begin(), one.instructions.end());
     }
     std::uint32_t position(const MachineFunction& function, std::uint32_t instruction) {
-        if (!first_.contains(&function)) add(function, decode(cubin_, function));
+        if (!first_.contains(&function)) add(function, decode(cubin_, function, report_));
         return first_[&function] + instruction;
     }
     ptx::MachineCode take() { return std::move(all_); }
 
   private:
     const Cubin& cubin_;
+    DecodeReport* report_;
     ptx::MachineCode all_;
     std::map<const MachineFunction*, std::uint32_t> first_;
 };
 
 }  // namespace
 
-std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::string& kernel) {
+std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::string& kernel, DecodeReport* report) {
     const MachineFunction* const function = cubin.find(kernel);
     if (function == nullptr || !function->is_kernel) throw Error("the machine code has no kernel " + kernel, {cubin.file_name, 0, ""});
-    const std::vector<Instruction> code = decode(cubin, *function);
+    const std::vector<Instruction> code = decode(cubin, *function, report);
     const Translation translation = translate(cubin, *function, code);
     auto module = std::make_shared<ptx::Module>(module_of(translation, cubin.file_name + ", machine code of " + kernel));
     module->file_name = cubin.file_name;
     module->source_files = cubin.source_files;
     module->kernels.front().shared_bytes = function->shared_bytes + translation.shared_base;
-    TimesOfFunctions times(cubin);
+    TimesOfFunctions times(cubin, report);
     times.add(*function, code);
     ptx::Kernel& translated = module->kernels.front();
     for (ptx::Instruction& n : translated.instructions) {

@@ -20,8 +20,8 @@ std::vector<ptx::Parameter> parameters_of(const MachineFunction& kernel);
 std::shared_ptr<const ptx::Module> declarations_of(const Cubin& cubin);
 
 /// A module of one kernel, translated and with the times of its machine code (ptx::Kernel::machine_code). Its variables are those
-/// of declarations_of(). Throws heddle::Error that names the first instruction that is not understood, or the kernel when there
+/// of declarations_of(). `report`, when there is one, says how its code and that of the functions it calls was read. Throws heddle::Error that names the first instruction that is not understood, or the kernel when there
 /// is none of this name.
-std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::string& kernel);
+std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::string& kernel, DecodeReport* report = nullptr);
 
 }  // namespace heddle::sass

@@ -170,7 +170,7 @@ void BulkCopyEngine::respond(MemoryRequest& response, Cycle arrival, Cycle now, 
     const std::uint32_t index = response.tag & ~kTag;
     const unsigned sectors = sector_count(response.sectors), lines = line_count(response.sectors);
     Copy& copy = copies_[index];
-    Cycle landed = port_.receive(sectors, arrival);
+    Cycle landed = port_.receive_bulk(sectors, arrival);
     const Cycle place = landed;
     for (ClusterNeighbour* other : copy.others) {
         landed = std::max(landed, other->receive_multicast(response.sectors, arrival));

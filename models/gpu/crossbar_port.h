@@ -25,6 +25,7 @@ class CrossbarPort {
           together_(std::min(kMostLines, config.l2.interleave_bytes / kLineBytes) - 1),
           out_(config.crossbar.request_bytes),
           in_(config.crossbar.response_bytes),
+          bulk_in_(config.load_store.wavefront_bytes),
           translation_(config.translation) {}
 
     /// Connects it to the GPC's port, which must outlive it. To be called before the first run.
@@ -33,6 +34,7 @@ class CrossbarPort {
     void reset() {
         out_.reset();
         in_.reset();
+        bulk_in_.reset();
         translation_.reset();
     }
     /// Sets the launch's access policy window, which names the eviction policy of a range of addresses.
@@ -74,6 +76,12 @@ class CrossbarPort {
     /// Returns the cycle in which a response of so many sectors, which arrives in cycle `arrival`, has passed
     /// the port. `arrival` may lie in the future.
     Cycle receive(unsigned sectors, Cycle arrival) { return in_.take(arrival, sectors * kSectorBytes); }
+    /// The same for data of bulk copies, this SM's own and multicasts. They go past L1, whose return path has
+    /// crossbar.response_bytes, into shared memory, and as fast as that takes them: an H200 multiplies in
+    /// steps for which each SM receives at least 77 bytes per cycle (recorded products, 1024x512).
+    Cycle receive_bulk(unsigned sectors, Cycle arrival) {
+        return bulk_in_.take(arrival, sectors * kSectorBytes);
+    }
     /// Returns a response to the pool; it must not be used afterwards.
     void give_back(MemoryRequest& response) { pool_.give_back(response); }
 
@@ -95,7 +103,7 @@ class CrossbarPort {
     const std::uint32_t request_bytes_;
     const std::uint64_t together_;  // low bits of lines that may go together
     CrossbarInterface* crossbar_ = nullptr;
-    BandwidthCalendar out_, in_;
+    BandwidthCalendar out_, in_, bulk_in_;
     SmTranslation translation_;
     WindowPolicy window_;
 };

@@ -54,6 +54,8 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Dense 4-bit integer multiply-accumulates per cycle and SM; 0: none.");
     list.add("tensor.macs_per_cycle.b1", c.tensor.b1, count, 0, 1e6,
              "Single-bit multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.macs_per_cycle.f4", c.tensor.f4, count, 0, 1e6,
+             "Dense multiply-accumulates of packed 4-bit floats with block scales, per cycle and SM; 0: none.");
     list.add("tensor.macs_per_cycle.f64", c.tensor.f64, count, 0, 1e6,
              "Dense fp64 multiply-accumulates per cycle and SM; 0: none.");
     list.add("tensor.mma_sync_efficiency", c.tensor.mma_sync_efficiency, ratio, 0.01, 1,
@@ -67,6 +69,7 @@ void describe(GpuConfig& c, ParameterList& list) {
         "Cycles by which a mma's latency grows for each cycle that it takes at the full rate of its type.");
 
     describe(c.wgmma, list);
+    describe(c.tcgen05, list);
     list.add("mbarrier.arrive_latency", c.memory_barrier.arrive_latency, cycles, 6, 1000,
              "Arrival at an mbarrier, or change of its transaction count, to the use of its result.");
     list.add("mbarrier.try_wait_latency", c.memory_barrier.try_wait_latency, cycles, 6, 1000,
@@ -227,7 +230,8 @@ std::vector<std::string> check(const GpuConfig& c) {
             "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
     require(c.power.constant(c.sm.count) < c.power.limit,
             "power.idle, power.active and power.leakage of all SMs together must be below power.limit");
-    require(c.launch.graph_before <= c.launch.before,
+    // Equal in a graph (in_graph()), but for what rounding leaves.
+    require(c.launch.graph_before <= c.launch.before * (1 + 1e-9),
             "launch.graph_before must not be longer than launch.before");
     check_gpc_sizes(c.sm, problems);
     for (const std::string& problem : models::check(c.hbm)) problems.push_back(problem);

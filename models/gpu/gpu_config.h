@@ -14,6 +14,7 @@
 #include "models/gpu/power.h"
 #include "models/gpu/register_banks.h"
 #include "models/gpu/translation.h"
+#include "models/gpu/tensor_unit.h"
 #include "models/gpu/warpgroup_unit.h"
 #include "models/memory/l2_config.h"
 #include "models/memory/memory_channel.h"
@@ -49,6 +50,7 @@ struct TensorConfig {
     double s8 = 4096;    ///< 8-bit integers
     double s4 = 2048;    ///< 4-bit integers
     double b1 = 32768;   ///< single bits
+    double f4 = 0;       ///< 4-bit floating point with block scales, two to a byte (mxf4, mxf4nvf4)
     double f64 = 128;    ///< fp64
     /// Part of the rates above that mma.sync reaches. Hopper keeps the peak for wgmma; mma.sync saturates
     /// near 66 %.
@@ -150,6 +152,7 @@ struct GpuConfig {
     ConstantCacheConfig constant_cache;
     TensorConfig tensor;
     WarpgroupConfig wgmma;
+    TensorUnitConfig tcgen05;
     MemoryBarrierConfig memory_barrier;
     SharedConfig shared;
     L1Config l1;

@@ -191,7 +191,7 @@ void KernelSummary::add(const Sm& sm) {
     result_.shared_accesses += l.shared_accesses;
     result_.shared_wavefronts += l.shared_wavefronts;
     load_store_busy_ += sm.load_store().busy_cycles();
-    operand_fetch_ += sm.warpgroup_unit().fetch_cycles();
+    operand_fetch_ += sm.warpgroup_unit().fetch_cycles() + sm.tensor_unit().fetch_cycles();
 }
 
 void KernelSummary::add(const L2SliceStatistics& s) {

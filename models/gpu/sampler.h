@@ -137,6 +137,7 @@ class Sampler : public Block {
     Batch measure_batch() const;
     void use_present_traffic(std::uint64_t steps);
     std::uint64_t place() const;
+    bool in_tile() const;
     bool begins_with_fewer();
     std::map<std::uint32_t, double> positions() const;
     std::optional<LeftOutMemory> pass_left_out(std::uint64_t steps, const Snapshot& from, const Snapshot& to);

@@ -207,6 +207,11 @@ std::uint64_t Sampler::place() const {
     return std::uint64_t{leaping_.front().watch->loops()[leaping_.front().loop].head} << 32 | leaping_.size();
 }
 
+// A loop lies around the one that the warps are in: it comes again.
+bool Sampler::in_tile() const {
+    return program_->in_loop(leaping_.front().watch->loops()[leaping_.front().loop].head);
+}
+
 // When some warps have ended, the others may go on as before: what is known of most of them stands beside
 // what is seen of these, but for their first batch. Returns whether this is the first.
 bool Sampler::begins_with_fewer() {
@@ -270,13 +275,15 @@ bool Sampler::look_at_inner_loop() {
     times.add(measure_batch());
     batches_.push_back(snapshot());
     if (batches_.size() > kLongStretch + 1) batches_.pop_front();
+    const Settled settled = times.settled(in_tile());
+    // What came before has not settled; traffic comes in bursts, which a few batches do not show.
+    while (settled.used != 0 && batches_.size() > std::max(settled.used, kLongStretch / 2) + 1) batches_.pop_front();
     units_full_ = units_never_rest(batches_.front(), batches_.back());
     if (early_.size() != positions().size()) {
         early_ = positions();
         early_time_ = clock().now();
     }
     start_batch();
-    const Settled settled = times.settled();
     if (!memory_settled(batches_.front(), batches_.back()) || settled.used == 0) return false;
     if (!traffic_settled()) return false;
     period_ = settled.mean;
@@ -408,7 +415,7 @@ double Sampler::most_turns(bool tiles) const {
 void Sampler::leave_out_inner_turns(const Snapshot& from, const Snapshot& to) {
     const std::uint64_t steps = steps_left_out_;
     // What comes after it shows whether it went on so; of tiles, the next one does.
-    const bool tiles = program_->in_loop(leaping_.front().watch->loops()[leaping_.front().loop].head);
+    const bool tiles = in_tile();
     const auto margin =
         tiles ? 0 : static_cast<std::uint64_t>(kBatchesAfter * static_cast<double>(kBatch) / period_) + 1;
     const std::uint64_t turns = leave_out_turns(

@@ -63,7 +63,7 @@ void SeriesRecorder::read_groups(std::vector<SeriesGroup>& groups) const {
         const Sm& sm = sms_[i];
         SeriesGroup& group = groups[group_of_sm_[i]];
         group.instructions += sm.statistics().machine_instructions;
-        group.tensor_cycles += sm.warpgroup_unit().busy_cycles();
+        group.tensor_cycles += sm.warpgroup_unit().busy_cycles() + sm.tensor_unit().busy_cycles();
         for (unsigned s = 0; s < kSubCores; ++s) {
             const SubCore& sub_core = sm.sub_core(s);
             group.tensor_cycles += sub_core.busy_cycles(Port::tensor);

@@ -122,13 +122,19 @@ bool LoopTimes::goes_on() const {
     return std::abs(time_per_turn(present_) / time_per_turn(earlier_) - 1) <= allowed;
 }
 
-Settled LoopTimes::settled() const {
-    if (!goes_on()) return gpu::settled(present_);
-    std::vector<Batch> all = earlier_;
-    all.insert(all.end(), present_.begin(), present_.end());
-    const double error = error_of(all);
-    if (error >= kKnown || stands_out(all)) return {};
-    return {time_per_turn(all), error, all.size()};
+Settled LoopTimes::settled(bool latest) const {
+    if (goes_on()) {
+        std::vector<Batch> all = earlier_;
+        all.insert(all.end(), present_.begin(), present_.end());
+        const double error = error_of(all);
+        if (error < kKnown && !stands_out(all)) return {time_per_turn(all), error, all.size()};
+        if (!latest) return {};
+    }
+    for (auto begin = present_.begin();; begin += (present_.end() - begin) / 2) {
+        const std::vector<Batch> batches(begin, present_.end());
+        const Settled result = gpu::settled(batches);
+        if (!latest || result.used != 0 || batches.size() < 4 * kFew) return result;
+    }
 }
 
 Settled LoopTimes::before() const {

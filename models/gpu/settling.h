@@ -47,8 +47,9 @@ class LoopTimes {
     /// A batch of the present stretch.
     void add(const Batch& batch);
     /// The mean of the present stretch; or of all stretches, where the present one agrees with those before
-    /// it.
-    Settled settled() const;
+    /// it. With `latest`, where neither has settled, that of the later half of the present stretch, of the
+    /// half of that, and so on: the beginning of a visit may wait for memory.
+    Settled settled(bool latest) const;
     /// The mean of the stretches before the present one.
     Settled before() const;
     /// The mean of the present stretch alone; `used` is 0 when it has no batch.

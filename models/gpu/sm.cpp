@@ -25,6 +25,7 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       bulk_copies_(config_, port_, load_store_),
       cluster_port_(config.cluster, position, pool),
       warpgroup_unit_(config.wgmma),
+      tensor_unit_(config.tcgen05),
       position_(position) {
     responses.bind(*this);
     ctas.bind(*this);
@@ -58,6 +59,8 @@ void Sm::reset() {
     bulk_copies_.reset();
     cluster_port_.reset();
     warpgroup_unit_.reset();
+    tensor_unit_.reset();
+    tensor_memory_.reset();
 }
 
 void Sm::begin(const LaunchPlan& plan) {
@@ -234,6 +237,10 @@ Stamp Sm::ready_of_groups(unsigned warp, const TimedInstruction& row) const {
             return work.bulk_reads.ready(row.groups_left);
         case TimingKind::dependency_wait:
             return memory_stamp(launch_.plan->dependency_release);
+        case TimingKind::tensor_load_wait:
+            return work.tensor_loads;
+        case TimingKind::tensor_store_wait:
+            return work.tensor_stores;
         case TimingKind::warpgroup_product:
             return std::max(work.product_begins[slot.next_product], ready_of_registers(slot, row));
         case TimingKind::more_registers:
@@ -380,6 +387,21 @@ void Sm::issue(unsigned warp, Cycle now) {
             break;
         case TimingKind::barrier:
             slot.not_before = fixed_stamp(now + config_.sm.barrier_latency);
+            break;
+        case TimingKind::tensor_memory_load: {
+            const Cycle end = tensor_unit_.load(warp % kSubCores, row.info->tensor_memory_bytes, now);
+            work_of(warp).tensor_loads = std::max(work_of(warp).tensor_loads, fixed_stamp(end));
+            set_written(slot, row, fixed_stamp(end));
+            break;
+        }
+        case TimingKind::tensor_memory_store: {
+            const Cycle end = tensor_unit_.store(warp % kSubCores, row.info->tensor_memory_bytes, now);
+            work_of(warp).tensor_stores = std::max(work_of(warp).tensor_stores, fixed_stamp(end));
+            break;
+        }
+        case TimingKind::tensor_load_wait:
+        case TimingKind::tensor_store_wait:
+            slot.not_before = fixed_stamp(now + 1);
             break;
         case TimingKind::shuffle:
         case TimingKind::memory:

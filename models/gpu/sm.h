@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "isa/ptx/execution.h"
+#include "isa/ptx/tensor_memory.h"
 #include "models/common/clock_domain.h"
 #include "models/gpu/bulk_copy_engine.h"
 #include "models/gpu/cluster_port.h"
@@ -26,6 +27,7 @@
 #include "models/gpu/sm_signals.h"
 #include "models/gpu/stamp.h"
 #include "models/gpu/sub_core.h"
+#include "models/gpu/tensor_unit.h"
 #include "models/gpu/warpgroup_unit.h"
 #include "models/memory/arrival_windows.h"
 #include "models/memory/memory_ports.h"
@@ -126,6 +128,7 @@ class Sm : public Block,
     const SmStatistics& statistics() const { return state_.statistics; }
     const LoadStoreUnit& load_store() const { return load_store_; }
     const WarpgroupUnit& warpgroup_unit() const { return warpgroup_unit_; }
+    const TensorUnit& tensor_unit() const { return tensor_unit_; }
     const BulkCopyEngine& bulk_copies() const { return bulk_copies_; }
     const LineFetch& line_fetch() const { return line_fetch_; }
     const SubCore& sub_core(unsigned i) const { return sub_cores_[i]; }
@@ -172,6 +175,7 @@ class Sm : public Block,
         bool used = false;                      // what follows is not as new
         std::array<Stamp, 8> product_begins{};  // ring: when the last products have left the queue
         CopyGroups copies, products, bulk_reads, bulk_writes;
+        Stamp tensor_loads = 0, tensor_stores = 0;  // ends of the last tcgen05.ld and st
     };
     struct CtaSlot {
         std::unique_ptr<BlockSource> cta;
@@ -182,6 +186,7 @@ class Sm : public Block,
         unsigned running = 0;              // warps that have not finished
         std::uint32_t free_registers = 0;  // per thread, given back by its warps
         std::uint32_t loads = 0;           // instructions whose data are under way
+        Cycle tensor_end = 0;              // of its products and copies to tensor memory so far
         bool used = false;
         bool triggered = false;  // griddepcontrol.launch_dependents
     };
@@ -193,6 +198,8 @@ class Sm : public Block,
     Cycle run_cycle(Cycle now);
     static void prefetch_warp(const WarpSlot& slot);
     void warps_released(std::uint32_t tag, std::uint32_t warps) override;
+    ptx::TensorMemory* tensor_memory() override { return &tensor_memory_; }
+    void begin_tensor_work(CtaSlot& cta, const ptx::AsyncOperation& work, Cycle now);
     void prepare();
     void place_cta(const Arrival& arrival, Cycle now);
     unsigned choose_slot() const;
@@ -342,6 +349,8 @@ class Sm : public Block,
     BulkCopyEngine bulk_copies_;
     ClusterPort cluster_port_;
     WarpgroupUnit warpgroup_unit_;
+    TensorUnit tensor_unit_;
+    ptx::TensorMemory tensor_memory_;  // who has its columns
     const std::uint32_t position_;
     std::vector<std::uint16_t> places_;
     CtaReporter* reporter_ = nullptr;

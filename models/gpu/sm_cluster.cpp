@@ -49,8 +49,8 @@ void Sm::deliver(MemoryRequest& message, Cycle arrival) {
 }
 
 Cycle Sm::receive_multicast(LinesMask sectors, Cycle arrival) {
-    load_store_.pass_wavefronts(line_count(sectors), clock().now());
-    return port_.receive(sector_count(sectors), arrival);
+    load_store_.pass_fill(clock().now(), line_count(sectors));
+    return port_.receive_bulk(sector_count(sectors), arrival);
 }
 
 // A question from another SM, or the answer to one of this SM's.

@@ -41,6 +41,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
     cta.used = true;
     cta.warp_count = cta.running = cta.cta->warp_count();
     cta.loads = 0;
+    cta.tensor_end = 0;
     cta.free_registers = 0;
     cta.triggered = false;
     if (launch_.audit) launch_.audit->cta_started();

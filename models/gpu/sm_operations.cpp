@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/common/error.h"
 #include "models/gpu/sm.h"
 
 namespace heddle::models::gpu {
@@ -12,6 +13,10 @@ using Kind = ptx::AsyncOperation::Kind;
 void Sm::begin_operations(unsigned warp, Cycle now) {
     WarpSlot& slot = state_.warps[warp];
     for (ptx::AsyncOperation& started : state_.cta_slots[slot.cta].cta->started()) {
+        if (started.kind == Kind::tensor_product || started.kind == Kind::tensor_copy) {
+            begin_tensor_work(state_.cta_slots[slot.cta], started, now);
+            continue;
+        }
         std::uint32_t index = static_cast<std::uint32_t>(state_.operations.size());
         if (state_.free_operations.empty()) {
             state_.operations.emplace_back();
@@ -27,6 +32,11 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
             begin_arrival(index, now);
             continue;
         }
+        if (operation.what.kind == Kind::tensor_commit || operation.what.kind == Kind::answer) {
+            const Cycle end = operation.what.kind == Kind::answer ? now + config_.shared.latency : std::max(state_.cta_slots[slot.cta].tensor_end, now) + config_.tcgen05.tail;
+            state_.ended.push_back({index, end, end});
+            continue;
+        }
         if (operation.what.in_bulk_group) {
             WarpWork& work = work_of(warp);
             operation.group = work.bulk_reads.open();
@@ -38,6 +48,26 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
         else
             bulk_copies_.begin(index, operation.what, other_destinations(operation), now, state_.ended);
     }
+}
+
+// The rate is that of the type in tensor.macs_per_cycle; types of 6 bits, and of 4 that are not packed, go at that of 8 bits.
+void Sm::begin_tensor_work(CtaSlot& cta, const ptx::AsyncOperation& work, Cycle now) {
+    if (work.kind == Kind::tensor_copy) {
+        cta.tensor_end = std::max(cta.tensor_end, tensor_unit_.copy(work.bytes, now));
+        return;
+    }
+    const ptx::AsyncOperation::TensorProduct& product = work.tensor;
+    const TensorConfig& rates = config_.tensor;
+    const double rate = product.integer ? rates.s8 : product.element_bits == 32 ? rates.tf32 : product.element_bits == 16 ? rates.f16 : product.element_bits == 8 ? rates.f8 : rates.f4;
+    if (rate <= 0) {
+        throw Error("the tensor cores of this GPU do not take this kind of tcgen05.mma", {"", 0, launch_.plan->source->name()},
+                    "choose another kernel, or set tensor.macs_per_cycle in the hardware file");
+    }
+    const FineCycles full = fine(static_cast<double>(product.macs) / rate);
+    state_.statistics.tensor_macs += product.macs * product.ctas;
+    state_.statistics.tensor_full_time += full * kSubCores * product.ctas;
+    const Cycle end = tensor_unit_.multiply(fine(static_cast<double>(product.slots) / rate), fine(product.fetched / config_.load_store.wavefront_bytes), product.ctas, now);
+    cta.tensor_end = std::max(cta.tensor_end, end);
 }
 
 // To the shared memory of another CTA, or of the same one: through the network, and back to it.

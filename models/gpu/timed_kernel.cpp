@@ -34,6 +34,9 @@ double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, co
         case ptx::Type::e5m2:
             rate = config.tensor.f8;
             break;
+        case ptx::Type::e2m1:
+            rate = config.tensor.f4;
+            break;
         case ptx::Type::s8:
         case ptx::Type::u8:
             rate = config.tensor.s8;
@@ -110,6 +113,33 @@ void time_arithmetic(TimedInstruction& row, const ptx::InstructionInfo& info,
     }
 }
 
+// Work that goes on by itself takes no more of the sub-core than its issue.
+void time_tensor_memory(TimedInstruction& row, const ptx::InstructionInfo& info) {
+    switch (info.tensor_memory) {
+        case ptx::TensorMemoryUse::none:
+            return;
+        case ptx::TensorMemoryUse::load:
+            row.kind = TimingKind::tensor_memory_load;
+            break;
+        case ptx::TensorMemoryUse::store:
+            row.kind = TimingKind::tensor_memory_store;
+            break;
+        case ptx::TensorMemoryUse::wait_load:
+            row.kind = TimingKind::tensor_load_wait;
+            break;
+        case ptx::TensorMemoryUse::wait_store:
+            row.kind = TimingKind::tensor_store_wait;
+            break;
+        case ptx::TensorMemoryUse::allocate:
+        case ptx::TensorMemoryUse::issue:
+            row.kind = TimingKind::arithmetic;
+            break;
+    }
+    row.unit = Unit::control;
+    row.interval = fine(1);
+    row.latency = 1;
+}
+
 TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuConfig& config,
                                   const LaunchSource& source) {
     TimedInstruction row;
@@ -177,6 +207,7 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             row.unit = Unit::control;
             break;
     }
+    time_tensor_memory(row, info);
     switch (info.synchronisation) {
         case ptx::Synchronisation::none:
             break;
@@ -239,6 +270,8 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
 
 bool waits_for_registers_alone(TimingKind kind) {
     switch (kind) {
+        case TimingKind::tensor_load_wait:
+        case TimingKind::tensor_store_wait:
         case TimingKind::wait_group:
         case TimingKind::warpgroup_product:
         case TimingKind::tensor_wait:

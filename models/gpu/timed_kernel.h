@@ -38,6 +38,10 @@ enum class TimingKind : std::uint8_t {
     more_registers,   ///< setmaxnreg.inc
     launch_dependents,
     dependency_wait,
+    tensor_memory_load,  ///< tcgen05.ld
+    tensor_memory_store,
+    tensor_load_wait,  ///< tcgen05.wait::ld
+    tensor_store_wait,
 };
 
 /// One cache line of the host.

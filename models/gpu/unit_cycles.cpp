@@ -5,9 +5,9 @@
 namespace heddle::models::gpu {
 
 UnitCycles::UnitCycles(const Sm& sm, const GpuConfig& config)
-    : tensor(sm.warpgroup_unit().busy_cycles()),
+    : tensor(sm.warpgroup_unit().busy_cycles() + sm.tensor_unit().busy_cycles()),
       issue(static_cast<double>(sm.statistics().machine_instructions)),
-      shared_memory(sm.load_store().busy_cycles() + sm.warpgroup_unit().fetch_cycles()) {
+      shared_memory(sm.load_store().busy_cycles() + sm.warpgroup_unit().fetch_cycles() + sm.tensor_unit().fetch_cycles()) {
     const bool both_halves = config.pipelines[ptx::Operation::fp32].port == Unit::fma;
     for (unsigned i = 0; i < kSubCores; ++i) {
         const SubCore& sub_core = sm.sub_core(i);

@@ -47,7 +47,7 @@ void describe(CrossbarConfig& c, ParameterList& list) {
     list.add("crossbar.request_bytes", c.request_bytes, Quantity::per_cycle, 1, 1024,
              "Store data that one SM sends per cycle.");
     list.add("crossbar.response_bytes", c.response_bytes, Quantity::per_cycle, 1, 1024,
-             "Data that one SM receives per cycle.");
+             "Data that one SM's L1 receives per cycle; bulk copies take load_store.wavefront_bytes.");
     list.add("crossbar.gpc_request_bytes", c.gpc_request_bytes, Quantity::per_cycle, 32, 65536,
              "Store data that the SMs of a GPC send per cycle together; a load counts as 32 bytes.");
     list.add("crossbar.gpc_response_bytes", c.gpc_response_bytes, Quantity::per_cycle, 32, 65536,

@@ -131,6 +131,17 @@ class _Line:
             sys.stderr.flush()
 
 
+def command_environment() -> Dict[str, str]:
+    """Returns the environment of a command: errors as JSON, no colour, and the wheel's files."""
+    environment = dict(os.environ, HEDDLE_ERRORS="json", NO_COLOR="1")
+    # The programs in libexec of a wheel look for no files beside the package.
+    for name, kind in (("HEDDLE_HARDWARE_PATH", "hardware"), ("HEDDLE_CLUSTER_PATH", "clusters")):
+        own = _INSTALLED / "share" / "heddle" / kind
+        if own.is_dir():
+            environment[name] = ":".join(filter(None, [environment.get(name), str(own)]))
+    return environment
+
+
 class Started:
     """A command that runs. ``finish`` waits for it."""
 
@@ -138,12 +149,7 @@ class Started:
         shown = shows_progress(progress)
         self._line = _Line() if shown is True else None
         self._progress: Optional[Callable[[str], None]] = shown if callable(shown) else self._line
-        environment = dict(os.environ, HEDDLE_ERRORS="json", HEDDLE_PROGRESS="0.5" if self._progress else "off", NO_COLOR="1")
-        # The programs in libexec of a wheel look for no files beside the package.
-        for name, kind in (("HEDDLE_HARDWARE_PATH", "hardware"), ("HEDDLE_CLUSTER_PATH", "clusters")):
-            own = _INSTALLED / "share" / "heddle" / kind
-            if own.is_dir():
-                environment[name] = ":".join(filter(None, [environment.get(name), str(own)]))
+        environment = dict(command_environment(), HEDDLE_PROGRESS="0.5" if self._progress else "off")
         self._output = tempfile.TemporaryFile()
         # In a session of its own: Ctrl-C reaches it once, from here, whoever else the terminal tells.
         try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, ContextManager, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._command import PathText, pairs, run_json, text_of
+from ._command import BadInput, HeddleError, PathText, pairs, run_json, text_of
+from ._kernel import Kernel, Launch, Session, image_of, mode_of
 from ._table import table
 
 
@@ -19,6 +20,7 @@ class Device:
         self._file = os.fspath(name)
         self._changes = {key: text_of(value) for key, value in (changes or {}).items()}
         self._answer: Dict[str, Any] = run_json("hardware", "describe", *self._named())
+        self._session: Optional[Session] = None
 
     def _named(self) -> List[str]:
         return [self._file, *pairs("--set", self._changes)]
@@ -66,6 +68,51 @@ class Device:
         """Returns the areas of the die's parts in mm2, and the price of an hour."""
         answer: Dict[str, Any] = run_json("hardware", "area", *self._named())
         return answer
+
+    @property
+    def session(self) -> Session:
+        """The virtual GPU that carries out this device's kernels. It is started by the first."""
+        if self._session is None:
+            if self.kind != "gpu":
+                raise BadInput(f"{self.name} is a {self.kind}, and kernels need a GPU")
+            self._session = Session(self.words())
+        return self._session
+
+    def kernel(self, source: Union[str, bytes, PathText], name: Optional[str] = None, options: Sequence[str] = (), *, time: str = "all") -> Kernel:
+        """Returns a kernel of PTX or CUDA C++, given as text or as a file.
+
+        >>> add = gpu.kernel(source, "add")
+        >>> add[grid, block](x, y, n)
+        >>> gpu.last.cycles, gpu.last.lines
+
+        CUDA C++ is compiled by nvcc, or by NVRTC where there is no nvcc, with `options`. `name` may be left out where there is one kernel;
+        a C++ function is found by its plain name. `time`: ``none`` computes values alone. Raises BadInput and KernelFailed.
+        """
+        session = self.session
+        session.mode = mode_of(time)
+        return Kernel(session, image_of(source, options, session.properties.compute_capability), name)
+
+    def triton(self, *, time: str = "all", sample: bool = False) -> ContextManager[Any]:
+        """Returns a context in which kernels of Triton run on this device: ``with gpu.triton(): kernel[grid](...)``. See heddle.triton."""
+        from .triton import active
+
+        return active(self, time=time, sample=sample)
+
+    @property
+    def last(self) -> Launch:
+        """What the last launch did. Raises HeddleError where there was none."""
+        launch = self.session.last
+        if launch is None:
+            raise HeddleError("nothing has been launched on this device yet")
+        return launch
+
+    def close(self) -> None:
+        """Ends the virtual GPU; it starts again with the next launch."""
+        if self._session is not None:
+            self._session.close()
+
+    def __reduce__(self) -> Any:
+        return Device, (self._file, self._changes)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and (self._file, self._changes) == (other._file, other._changes)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "isa/target/generation.h"
 #include "sim/area/technology.h"
 
 namespace heddle::sim {
@@ -88,6 +89,10 @@ GpuDie die_of(const models::gpu::GpuConfig& config, const DieConfig& die) {
     built_die.l1_bytes = static_cast<double>(config.l1.unified_bytes);
     built_die.instruction_bytes = static_cast<double>(
         models::gpu::kSubCores * config.instruction_cache.l0_bytes + config.instruction_cache.l1_bytes);
+    // 512 columns of 128 lanes of 4 bytes (PTX ISA, tensor memory).
+    const target::Generation* generation = target::find_generation(config.compute_capability);
+    if (generation != nullptr && generation->has_tcgen05) built_die.tensor_memory_bytes = 512 * 128 * 4;
+    built_die.dies = die.dies;
     built_die.l2_bytes = built(static_cast<double>(config.l2.bytes), die.l2_enabled, false);
     built_die.memory = die.memory;
     built_die.stacks = built(die.stacks, die.stacks_enabled);
@@ -121,12 +126,16 @@ DieArea area_of(const GpuDie& die) {
          fmt::format("{:g} KiB of L1 and shared memory", die.sms * die.l1_bytes / kib)},
         {"instructions", die.sms * sram(die.instruction_bytes, s.sm_sram, node),
          fmt::format("{:g} KiB of instruction caches", die.sms * die.instruction_bytes / kib)},
+        {"tensor_memory", die.sms * sram(die.tensor_memory_bytes, s.sm_sram, node),
+         fmt::format("{:g} KiB", die.sms * die.tensor_memory_bytes / kib)},
         {"l2", sram(die.l2_bytes, s.l2_sram, node), fmt::format("{:.4g} MiB", die.l2_bytes / mib)},
         {"memory", memory_interfaces(die.memory, die.stacks), memory_name(die.memory, die.stacks)},
         {"links", die.links * s.link, fmt::format("{:g} links", die.links)},
         {"graphics", die.graphics ? (die.sms * s.graphics + s.graphics_uncore) * node.logic : 0,
          "ray tracing, raster, texture, display, video"},
-        {"uncore", s.uncore * node.logic, "front end, copy engines, PCIe, rim"},
+        {"uncore", die.dies * s.uncore * node.logic,
+         die.dies == 1 ? "front end, copy engines, PCIe, rim"
+                       : fmt::format("front end, copy engines, PCIe, rim of {} dies", die.dies)},
     };
     std::erase_if(area.parts, [](const AreaPart& part) { return part.mm2 == 0; });
     return area;
@@ -137,7 +146,8 @@ DieArea die_area(const models::gpu::GpuConfig& config, const DieConfig& die) {
     DieArea area = area_of(built_die);
     constexpr double mib = 1 << 20;
     add_spare(area, {"SMs", built_die.sms, static_cast<double>(config.sm.count), "die.sms_enabled"},
-              {"datapath", "tensor", "sub_cores", "registers", "l1", "instructions", "graphics"});
+              {"datapath", "tensor", "sub_cores", "registers", "l1", "instructions", "tensor_memory",
+               "graphics"});
     add_spare(
         area,
         {"MiB of L2", built_die.l2_bytes / mib, static_cast<double>(config.l2.bytes) / mib, "die.l2_enabled"},

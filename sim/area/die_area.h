@@ -44,7 +44,9 @@ struct GpuDie {
     double fp32 = 0, integer = 0, fp64 = 0, special = 0;  ///< lanes of an SM
     double tensor_f16 = 0, tensor_f64 = 0;                ///< multiply-accumulates per cycle of an SM
     double registers_bytes = 0, l1_bytes = 0, instruction_bytes = 0;  ///< bytes of an SM
+    double tensor_memory_bytes = 0;  ///< bytes of an SM, beside the tensor cores
     double l2_bytes = 0;
+    unsigned dies = 1;  ///< each has an uncore
     MemoryInterface memory = MemoryInterface::hbm;
     double stacks = 0, links = 0;
     bool graphics = false;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "driver/server/recording.h"
@@ -38,7 +39,7 @@ struct Options {
     std::vector<std::string> overrides, words;
     sim::Programs programs = sim::Programs::refused;
     unsigned devices = 1;
-    bool no_out = false, check = false, json = false;
+    bool no_out = false, check = false, json = false, serve = false;
 };
 
 /// Where the libraries lie that take the place of the driver's: beside this program in a build folder, and where a package puts them.
@@ -153,7 +154,23 @@ void report(const std::vector<sim::RunResult>& results, const std::string& out, 
     }
 }
 
+/// `heddle run --serve`: a virtual GPU that programs find by themselves. Its first line says where, as JSON.
+void serve(const Options& options) {
+    if (!options.words.empty()) throw Error("starts no program", {"--serve", 0, ""}, "leave out what stands after --");
+    if (!options.save.empty() || !options.out.empty() || options.json) throw Error("writes no results", {"--serve", 0, ""}, "leave out --save, --out and --json");
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
+    sim::gpu_config(hardware, "CUDA programs need a GPU");
+    const driver::GpuOptions gpu = gpu_options(options);
+    driver::Server server(hardware, gpu, "programs");
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+    std::printf("%s\n", nlohmann::json{{"variable", driver::kSocketVariable}, {"socket", server.path()}, {"libraries", library_folder()}, {"version", driver::kVersion}}.dump().c_str());
+    std::fflush(stdout);
+    server.serve_until_closed(STDIN_FILENO);
+}
+
 void run(Options options) {
+    if (options.serve) return serve(options);
     if (options.words.empty()) throw Error("no program is named", {}, "give it after --: heddle run --hardware h100-sxm -- ./program");
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     sim::gpu_config(hardware, "CUDA programs need a GPU");
@@ -240,6 +257,8 @@ void add_run_command(CLI::App& app) {
     command->add_option("--out", options->out, "folder for the results; default heddle-run-PROGRAM-HARDWARE")->type_name("DIR");
     command->add_flag("--no-out", options->no_out, "write no folder");
     command->add_flag("--json", options->json, "print the summary as JSON, on standard output");
+    command->add_flag("--serve", options->serve,
+                      "start no program: print, as a line of JSON, by which variable and value programs find the virtual GPU, and serve them until standard input ends");
     command->add_option("PROGRAM", options->words, "the program and its arguments, after --");
     command->footer(
         "The program is not changed: its CUDA libraries are ours. Link it with `-cudart shared`, and with PTX (nvcc does so with -arch=sm_90).\n"

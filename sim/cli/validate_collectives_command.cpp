@@ -35,13 +35,14 @@ std::vector<Table> tables_of(const Options& options) {
     if (!options.data.empty()) {
         if (options.cluster.empty())
             throw Error("--data needs --cluster", {"--cluster", 0, ""},
-                        "name what it was recorded on: dgx-a100, dgx-h100");
+                        "name what it was recorded on: dgx-a100, dgx-h100, dgx-b200");
         return {{options.data, options.cluster}};
     }
     std::vector<Table> tables;
     const fs::path folder = validation::data_folder() / "collectives";
     for (const Table& table :
-         {Table{folder / "nccl_a100_sxm.csv", "dgx-a100"}, Table{folder / "nccl_h100_sxm.csv", "dgx-h100"}})
+         {Table{folder / "nccl_a100_sxm.csv", "dgx-a100"}, Table{folder / "nccl_h100_sxm.csv", "dgx-h100"},
+          Table{folder / "nccl_b200_sxm.csv", "dgx-b200"}})
         if (options.cluster.empty() || options.cluster == table.cluster) tables.push_back(table);
     if (tables.empty()) sim::load_cluster(options.cluster, options.overrides);  // a wrong name is told
     return tables;
@@ -88,7 +89,7 @@ void add_validate_collectives_command(CLI::App& validate) {
                      "a table with op_name, nccl_dtype, num_gpus, message_size, latency (default: those of "
                      "the data folder)")
         ->type_name("FILE.csv");
-    command->add_option("--cluster", options->cluster, "what it was recorded on (dgx-a100, dgx-h100)")
+    command->add_option("--cluster", options->cluster, "what it was recorded on (dgx-a100, dgx-h100, dgx-b200)")
         ->type_name("NAME");
     add_set_option(*command, options->overrides, "change a parameter of the cluster");
     command->add_option("--bar", options->bar, "fail when the median error of a table is above this")

@@ -1,5 +1,6 @@
 // heddle validate gemm
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -21,7 +22,8 @@ namespace validate_gemm_command {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string data, column, hardware, type, half;
+    std::string data, hardware, type, half;
+    std::vector<std::string> columns;
     JsonOptions json;
     std::vector<std::string> overrides;
     std::size_t sample = 0;
@@ -33,17 +35,21 @@ struct Options {
 };
 
 std::vector<validation::GemmRow> chosen_rows(const Options& options) {
-    std::vector<validation::GemmRow> rows = validation::read_gemm_table(options.data, options.column);
+    std::vector<validation::GemmRow> rows = validation::read_gemm_table(options.data, options.columns);
     if (!options.half.empty()) rows = validation::half_of(rows, options.half == "second" ? 1 : 0);
     if (options.sample > 0) rows = validation::sample_of(std::move(rows), options.sample, options.seed);
     return rows;
 }
 
-/// By the name of the table, where it tells: h100_sxm_fp8.csv.
+/// By the name of the table, where it tells: h100_sxm_fp8.csv. Throws heddle::Error for a table of products with
+/// scales for blocks, whose kernels are others.
 std::string type_of(const Options& options) {
     if (!options.type.empty()) return options.type;
     const std::string name = fs::path(options.data).filename().string();
-    for (const char* type : {"fp8", "e5m2", "tf32", "f16", "i8"})
+    if (name.find("fp8_block") != std::string::npos)
+        throw Error("products of 8-bit floats with a scale for each block of 128 are not modelled", {"--data", 0, ""},
+                    "--type fp8 compares them with products that have one scale");
+    for (const char* type : {"nvfp4", "mxfp8", "fp8", "e5m2", "tf32", "f16", "i8"})
         if (name.find(type) != std::string::npos && name.find("bf16") == std::string::npos) return type;
     return "bf16";
 }
@@ -69,14 +75,15 @@ void run_command(const Options& options) {
         };
         validation::time_gemm_table(rows, hardware, table);
     }
-    const std::string heading =
-        fmt::format("{}{} of {}, column {}, {} shapes{}, on {}: {}", type_of(options),
-                    table.quantise ? " with the quantisation of A" : "",
-                    fs::path(options.data).filename().string(), options.column, rows.size(),
-                    options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
-                    hardware.name, table.simulate ? "simulated" : "closed form");
-    show(validation::format_gemm_table(rows, heading, table.simulate),
-         validation::gemm_table_json(rows, table.simulate), options.json);
+    const std::string heading = fmt::format(
+        "{}{} of {}, {} {}, {} shapes{}, on {}: {}", type_of(options),
+        table.quantise ? " with the quantisation of A" : "", fs::path(options.data).filename().string(),
+        options.columns.size() > 1 ? "median of columns" : "column", fmt::join(options.columns, ", "),
+        rows.size(), options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
+        hardware.name, table.simulate ? "simulated" : "closed form");
+    const std::vector<std::string> others = validation::other_gemm_columns(options.data, options.columns);
+    show(validation::format_gemm_table(rows, heading, table.simulate, others),
+         validation::gemm_table_json(rows, table.simulate, others), options.json);
     const auto timed = std::count_if(rows.begin(), rows.end(), [&](const validation::GemmRow& row) {
         return !table.simulate || row.simulated.has_value();
     });
@@ -94,7 +101,13 @@ void add_validate_gemm_command(CLI::App& validate) {
         ->add_option("--data", options->data, "a table with the columns m, n, k and figures in microseconds")
         ->type_name("FILE.csv")
         ->required();
-    command->add_option("--column", options->column, "the column of figures")->type_name("NAME")->required();
+    command
+        ->add_option("--column", options->columns,
+                     "the column of figures; of several (--column A,B,C) the median counts, and how far "
+                     "single ones lie from it is the spread")
+        ->type_name("NAME")
+        ->delimiter(',')
+        ->required();
     command->add_option("--hardware", options->hardware, "the device to simulate")
         ->type_name("NAME|FILE")
         ->required();
@@ -126,14 +139,17 @@ void add_validate_gemm_command(CLI::App& validate) {
     command->add_flag("--full", options->full, "simulate every cycle of every kernel");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
-    add_json_options(*command, options->json, "n, mape, median, p90, r, roofline_mape, classes, worst");
+    add_json_options(*command, options->json,
+                     "n, unfinished, mape, median, p90, bias, r, roofline_mape, closed_form_mape, "
+                     "closed_form_bias, spread, classes, classes_of_m, worst, rows");
     add_limit_options(*command);
     command->footer(
         "Examples:\n"
         "  heddle validate gemm --data h100_sxm_bf16.csv --column trtllm_us --hardware h100-sxm --sample 20\n"
         "  heddle validate gemm --data h100_sxm_bf16.csv --column trtllm_us --hardware h100-sxm "
         "--closed-form "
-        "--json");
+        "--json\n"
+        "A table's other columns of microseconds (..._us) are shown beside it, and watts where it has them (watts).");
     command->callback([options] { run_command(*options); });
 }
 

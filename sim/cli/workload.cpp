@@ -55,7 +55,8 @@ std::string hardware_of_recording(const trace::RecordedDevice& device, const std
     const std::vector<std::string> names = gpu_names();
     std::vector<std::string> chips;
     for (const std::string& name : names) chips.push_back(chip_of(name));
-    const std::string chip = nearest_word(chip_of(device.name), chips.data(), chips.size());
+    const std::string named = chip_of(device.name);
+    const std::string chip = named.empty() ? "" : nearest_word(named, chips.data(), chips.size());
     std::string known, near;
     for (std::size_t i = 0; i < names.size(); ++i) {
         known += (known.empty() ? "" : ", ") + names[i];

@@ -13,6 +13,8 @@ void describe(DieConfig& c, bool gpu, models::ParameterList& list) {
     list.add("die.stacks_enabled", c.stacks_enabled, Quantity::ratio, 0.1, 1,
              "Of the memory interfaces on the die, the part that is used.");
     if (gpu) {
+        list.add("die.count", c.dies, Quantity::count, 1, 4,
+                 "Dies that make up the device; units and areas are those of all of them together.");
         list.add("die.sms_enabled", c.sms_enabled, Quantity::ratio, 0.1, 1,
                  "Of the SMs on the die, the part that is enabled: sm.count of them.");
         list.add("die.l2_enabled", c.l2_enabled, Quantity::ratio, 0.1, 1,

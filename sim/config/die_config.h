@@ -16,6 +16,7 @@ enum class MemoryInterface : std::uint8_t { hbm, gddr, ddr };
 struct DieConfig {
     Process process = Process::nm5;
     MemoryInterface memory = MemoryInterface::hbm;
+    std::uint32_t dies = 1;         ///< GPU: dies of the device; what is counted elsewhere is of all of them
     std::uint32_t stacks = 5;       ///< stacks of HBM, chips of GDDR or channels of DDR that are used
     double stacks_enabled = 0.833;  ///< fraction of the memory interfaces on the die that is used
     double sms_enabled = 0.917;     ///< GPU: fraction of the SMs on the die that is enabled

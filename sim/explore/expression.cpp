@@ -162,6 +162,10 @@ class ExpressionParser {
             rest.empty() ? "`" + text_ + "` ends too early" : "`" + text_ + "`: cannot read `" + rest + "`",
             {result_.option_, 0, ""}, "write for example `hbm.stacks * 670 GB/s`");
     }
+    [[noreturn]] void too_deep() const {
+        throw Error("`" + text_ + "` is nested too deeply", {result_.option_, 0, ""},
+                    "parentheses, signs and powers nest at most " + std::to_string(kDeepestNesting) + " deep");
+    }
     bool take(std::string_view symbol) { return cursor_.take(symbol); }
     void emit(Kind kind) { result_.nodes_.push_back({kind, {}, ""}); }
 
@@ -169,17 +173,21 @@ class ExpressionParser {
     bool operators(int least) {
         static constexpr std::array kKinds{Kind::add, Kind::subtract, Kind::multiply, Kind::divide, Kind::power};  // as in kFormulaInfix
         return read_operators(
-            least, [this](int low, int high) { return cursor_.take_operator(kFormulaInfix, low, high); }, [this] { return operand(); },
+            least,
+            [this](int low, int high) {
+                const InfixOperator* const found = cursor_.take_operator(kFormulaInfix, low, high);
+                if (found != nullptr && ++depth_ > kDeepestNesting) too_deep();  // a level for as long as its second operand is read
+                return found;
+            },
+            [this] { return operand(); },
             [this](const InfixOperator& op, bool, bool) {
+                --depth_;
                 emit(kKinds[static_cast<std::size_t>(&op - kFormulaInfix.data())]);
                 return true;
             });
     }
     bool operand() {
-        const Nesting level(depth_, [this] {
-            throw Error("`" + text_ + "` is nested too deeply", {result_.option_, 0, ""},
-                        "parentheses, signs and powers nest at most " + std::to_string(kDeepestNesting) + " deep");
-        });
+        const Nesting level(depth_, [this] { too_deep(); });
         if (take("-")) {
             operators(kPower);
             emit(Kind::negate);

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "isa/target/generation.h"
 #include "sim/gemm/gemm_question.h"
 
 namespace heddle::sim {
@@ -23,9 +26,16 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
         default:
             machine.macs_per_cycle = config.tensor.f64;
     }
-    // Operands reach 84 % of the peak on an H100, 80 % on an A100; what is left goes to refresh, turns of the
-    // bus and activations.
-    machine.memory_read = (machine.warpgroups ? 0.842 : 0.8) * config.hbm.bandwidth;
+    // From L2 comes 87.5 % of what the GPCs' ports take on an A100, which the fit is of. Chips for graphics with
+    // many SMs have narrower ports than their number of SMs says. (Older ones keep the rate by SMs.)
+    const target::Generation& generation = target::nearest_generation(config.compute_capability);
+    if (generation.has_fp8 && generation.gemm_fit == target::GemmFit::a100)
+        machine.l2_load_bytes =
+            std::min(machine.l2_load_bytes, 0.875 * config.crossbar.gpc_response_bytes * config.sm.gpcs);
+    // Operands reach 84 % of the peak on an H100, 80 % on an A100, 92 % of what the driver says of a B200; what is
+    // left goes to refresh, turns of the bus and activations.
+    machine.memory_read =
+        (generation.has_tcgen05 ? 0.92 : machine.warpgroups ? 0.842 : 0.8) * config.hbm.bandwidth;
     machine.memory_write = config.hbm.bandwidth;
     // An empty kernel beside what the launch itself takes: handing out the block, its first and last cycles.
     machine.launch =

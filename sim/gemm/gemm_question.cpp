@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "isa/common/error.h"
+#include "workloads/kernels/gemm_wgmma_choice.h"
 #include "workloads/kernels/name_numbers.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 
@@ -95,6 +96,7 @@ void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, 
             const models::gpu::GpuConfig& config) {
     const unsigned element_bytes = kernels::bytes_of(type);
     if (!choice.wgmma) return follow_stages(choice, recorded.tile, element_bytes, config);
+    if (target::nearest_generation(config.compute_capability).has_tcgen05) return;  // of nvjet_sm100 little is followed yet
     take_warpgroups(choice, recorded.warpgroups, type, models::gpu::target_of(config));
     kernels::WgmmaTile& tile = *choice.wgmma;
     if (recorded.tile.stages >= 2) {
@@ -107,6 +109,24 @@ void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, 
         return;
     tile.cluster_m = m;
     tile.cluster_n = n;
+}
+
+kernels::GemmShape shape_of(const GemmQuestion& question) {
+    return {question.m, question.n, question.k, question.batch, question.type == trace::ElementType::tf32};
+}
+
+/// Hopper's kernels with a tile, whether or not they are candidates.
+std::vector<kernels::GemmChoice> kernels_with_tile(const GemmQuestion& question,
+                                                   const models::gpu::GpuConfig& config,
+                                                   const kernels::GemmSurroundings& surroundings,
+                                                   const kernels::GemmTile& tile) {
+    const kernels::ElementType type = kernel_type_of(question);
+    const kernels::GemmConditions conditions{gemm_machine(config, type),
+                                             surroundings_of(question, surroundings)};
+    const kernels::GemmAlignment alignment = alignment_of(question);
+    return kernels::wgmma_kernels_with_tile(shape_of(question), type, models::gpu::target_of(config),
+                                            conditions, alignment.tensor_store, alignment.k_contiguous,
+                                            tile.m, tile.n);
 }
 
 }  // namespace
@@ -202,17 +222,14 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
     const kernels::ElementType type = kernel_type_of(question);
     const kernels::GemmConditions conditions{gemm_machine(config, type),
                                              surroundings_of(question, surroundings)};
-    const kernels::GemmShape shape{question.m, question.n, question.k, question.batch,
-                                   question.type == trace::ElementType::tf32};
-    return kernels::gemm_candidates(shape, type, models::gpu::target_of(config), alignment_of(question), true,
-                                    &conditions);
+    return kernels::gemm_candidates(shape_of(question), type, models::gpu::target_of(config),
+                                    alignment_of(question), true, &conditions);
 }
 
 std::optional<kernels::GemmChoice> streamed(const kernels::GemmChoice& choice, const GemmQuestion& question,
                                             const models::gpu::GpuConfig& config) {
-    const kernels::GemmShape shape{question.m, question.n, question.k, question.batch,
-                                   question.type == trace::ElementType::tf32};
-    return kernels::streamed(choice, shape, kernel_type_of(question), models::gpu::target_of(config));
+    return kernels::streamed(choice, shape_of(question), kernel_type_of(question),
+                             models::gpu::target_of(config));
 }
 
 void keep_best(std::vector<kernels::GemmChoice>& choices, std::size_t count, const GemmQuestion& question,
@@ -243,17 +260,31 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
         throw Error("`" + name + "` carries no tile", {"--tile", 0, ""},
                     "write MxN, or the name of a recorded GEMM kernel");
     const kernels::GemmTile& tile = recorded->tile;
-    std::optional<kernels::GemmChoice> other;
-    for (kernels::GemmChoice& choice : candidates(question, config, surroundings)) {
+    std::optional<kernels::GemmChoice> other;  // the best of those that do not have all that is recorded
+    bool other_sliced = false;                 // it has the recorded slices of K
+    std::vector<kernels::GemmChoice> all = candidates(question, config, surroundings);
+    const bool listed = std::any_of(all.begin(), all.end(), [&](const kernels::GemmChoice& choice) {
+        return choice.tile.m == tile.m && choice.tile.n == tile.n;
+    });
+    // Other tiles than those that are worth considering have been recorded, too.
+    if (!listed && !all.empty() && all.front().wgmma)
+        all = kernels_with_tile(question, config, surroundings, tile);
+    for (kernels::GemmChoice& choice : all) {
         if (choice.tile.m != tile.m || choice.tile.n != tile.n) continue;
         if (recorded->stream_k) {
             const std::optional<kernels::GemmChoice> stream = streamed(choice, question, config);
             if (stream) return *stream;
             continue;
         }
+        // Two thread blocks on an SM may leave no room for the recorded stages, which one has.
+        const bool deep = !choice.wgmma || choice.tile.stages >= tile.stages;
+        const bool sliced = !recorded->split_k || *recorded->split_k == (choice.splits > 1);
         follow(choice, *recorded, kernel_type_of(question), config);
-        if (!recorded->split_k || *recorded->split_k == (choice.splits > 1)) return choice;
-        if (!other) other = choice;
+        if (deep && sliced) return choice;
+        if (!other || (sliced && !other_sliced)) {
+            other = choice;
+            other_sliced = sliced;
+        }
     }
     if (other) return *other;
     throw Error(fmt::format("no kernel for {} has a tile of {}x{}", name_of(question), tile.m, tile.n),
@@ -271,12 +302,18 @@ program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu
     return std::move(lowered.program);
 }
 
-std::string describe(const kernels::GemmChoice& choice) {
+std::string describe(const kernels::GemmChoice& choice, unsigned compute_capability) {
     if (choice.gemv_warps != 0) return fmt::format("gemv, {} warps for an output", choice.gemv_warps);
     std::string text = fmt::format("{}x{}x{}", choice.tile.m, choice.tile.n, choice.tile.k);
     if (choice.wgmma) {
         const kernels::WgmmaTile& tile = *choice.wgmma;
-        text += fmt::format(" wgmma, {} stages", tile.stages);
+        const bool tensor_memory = target::nearest_generation(compute_capability).has_tcgen05;
+        text += fmt::format(" {}, {} stages", tensor_memory ? "tcgen05" : "wgmma", tile.stages);
+        if (tensor_memory) {
+            if (tile.cluster_m == 2) text += ", pairs of CTAs";
+            if (choice.splits > 1) text += fmt::format(", {} slices of K", choice.splits);
+            return text;
+        }
         if (tile.swap) text += ", swapped";
         text += tile.schedule == kernels::WgmmaSchedule::ping_pong
                     ? ", ping-pong"

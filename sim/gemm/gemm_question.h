@@ -83,7 +83,8 @@ program::BufferId quantise_first(program::GpuProgram& program, const GemmQuestio
 double quantise_estimate(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                          const kernels::GemmSurroundings& surroundings);
 
-/// Describes a kernel: "128x64x64, swapped, 2 CTAs per SM, cluster 2x1, 3 slices of K".
-std::string describe(const kernels::GemmChoice& choice);
+/// Describes a kernel: "128x64x64, swapped, 2 CTAs per SM, cluster 2x1, 3 slices of K". The compute capability, times ten, says whether wgmma or
+/// tcgen05 multiplies.
+std::string describe(const kernels::GemmChoice& choice, unsigned compute_capability);
 
 }  // namespace heddle::sim

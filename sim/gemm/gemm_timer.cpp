@@ -9,6 +9,7 @@
 #include "isa/common/activity.h"
 #include "sim/gpu/gpu_step.h"
 #include "sim/gpu/plan/launch_plan.h"
+#include "sim/gpu/settle/clocked_outcome.h"
 
 namespace heddle::sim {
 namespace {
@@ -104,6 +105,23 @@ struct GemmTimer::Run {
     double power() const { return joules / seconds; }
 };
 
+namespace {
+
+/// What simulations at `clock` hertz would have found.
+template <class Run>
+Run converted(const std::vector<ClockedOutcome>& kernels, double clock) {
+    Run run;
+    run.clock = clock;
+    for (const ClockedOutcome& kernel : kernels) {
+        run.kernels.push_back(kernel.at(clock));
+        run.seconds += run.kernels.back().seconds;
+        run.joules += sum_of(run.kernels.back().energy);
+    }
+    return run;
+}
+
+}  // namespace
+
 GemmTimer::GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options)
     : config_(models::gpu::in_graph(options.surroundings.repeated ? models::gpu::hot(config) : config)),
       options_(options),
@@ -144,7 +162,7 @@ std::string GemmTimer::key_of(const GemmQuestion& question, const kernels::GemmC
            fmt::format(
                "gemm {}\n{}, raster {}, {} of k in a slice, first at {} Hz for {} s\n{} copies, "
                "repeated {}, sampled {}\n",
-               name_of(question), describe(choice), choice.raster_log2, choice.k_per_split,
+               name_of(question), describe(choice, config_.compute_capability), choice.raster_log2, choice.k_per_split,
                choice.estimated_clock, choice.estimated_seconds, around.weight_copies, around.repeated,
                options_.sample);
 }
@@ -178,24 +196,36 @@ GemmAnswer GemmTimer::simulate(const GemmQuestion& question, const kernels::Gemm
         return std::clamp(run.clock * std::cbrt(std::max(0.0, room) / beside), power.minimum_clock,
                           config_.clock);
     };
-    // Long kernels are asked once or twice, so the first guess matters.
-    constexpr double kNear = 0.01;
+    // Where one simulation says what another clock would give, the fixed point is found without another one.
+    constexpr double kNear = 0.001, kSure = 0.005;
     constexpr unsigned kRounds = 3;
     double clock = config_.clock;
     if (choice.estimated_seconds > 0 && choice.estimated_clock > 0)
         clock = std::min(config_.clock, choice.estimated_clock);
-    Run best = run(question, choice, clock);
-    for (unsigned round = 1; round < kRounds; ++round) {
-        const double next = settled(best);
-        if (std::abs(next / best.clock - 1) < kNear) break;
-        best = run(question, choice, next);
+    std::vector<ClockedOutcome> kernels;
+    Run best;
+    for (unsigned round = 0; round < kRounds; ++round) {
+        const Run simulated = run(question, choice, clock);
+        kernels.resize(simulated.kernels.size());
+        for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].add(simulated.clock, simulated.kernels[i]);
+        constexpr unsigned kSteps = 20;
+        best = simulated;
+        for (unsigned step = 0; step < kSteps; ++step) {
+            const double next = settled(best);
+            if (std::abs(next / best.clock - 1) < kNear) break;
+            best = converted<Run>(kernels, next);
+        }
+        double error = 0;  // in seconds
+        for (const ClockedOutcome& kernel : kernels) error += kernel.error(best.clock) * kernel.seconds(best.clock);
+        if (error <= kSure * best.seconds) break;
+        clock = best.clock;
     }
     GemmAnswer answer;
     answer.seconds = best.seconds;
     answer.clock = best.clock;
     answer.power = best.power();
     answer.kernels = best.kernels;
-    answer.choice = describe(choice);
+    answer.choice = describe(choice, config_.compute_capability);
     answer.estimated_seconds =
         choice.estimated_seconds + quantise_estimate(question, config_, options_.surroundings);
     for (const LaunchOutcome& kernel : best.kernels) {

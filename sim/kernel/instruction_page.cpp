@@ -85,16 +85,16 @@ std::string cell(const std::string& text) {
 
 /// Why an opcode without a form has none.
 std::string missing(Opcode opcode) {
-    const auto between = [opcode](Opcode first, Opcode last) { return opcode >= first && opcode <= last; };
-    if (between(Opcode::clusterlaunchcontrol, Opcode::tcgen05)) return "not yet: Blackwell (sm_100) only";
     if (opcode == Opcode::istypep) return "not yet: references to textures and surfaces";
     if (opcode == Opcode::multimem) return "not yet: several devices";
     return "not yet";
 }
 
+/// Those of PTX; operations that only translated machine code has begin with a dollar sign.
 std::vector<Opcode> opcodes_by_name() {
     std::vector<Opcode> opcodes;
-    for (std::size_t i = 0; i < ptx::kOpcodeCount; ++i) opcodes.push_back(static_cast<Opcode>(i));
+    for (std::size_t i = 0; i < ptx::kOpcodeCount; ++i)
+        if (ptx::name_of(static_cast<Opcode>(i)).front() != '$') opcodes.push_back(static_cast<Opcode>(i));
     std::sort(opcodes.begin(), opcodes.end(),
               [](Opcode a, Opcode b) { return ptx::name_of(a) < ptx::name_of(b); });
     return opcodes;
@@ -110,7 +110,8 @@ std::string status_of(const InstructionForm& form) {
 std::string instruction_page() {
     std::string table;
     std::size_t supported = 0, forms_total = 0;
-    for (const Opcode opcode : opcodes_by_name()) {
+    const std::vector<Opcode> opcodes = opcodes_by_name();
+    for (const Opcode opcode : opcodes) {
         const std::string name{ptx::name_of(opcode)};
         const auto forms = ptx::forms_of(opcode);
         if (forms.empty()) {
@@ -148,7 +149,7 @@ std::string instruction_page() {
                "FILE.ptx` says\n"
                "what a file needs.\n\n"
                "| opcode | form | pipeline | status |\n|---|---|---|---|\n",
-               supported, ptx::kOpcodeCount, forms_total) +
+               supported, opcodes.size(), forms_total) +
            table;
 }
 

@@ -49,14 +49,19 @@ class Kernels {
         std::unique_ptr<ptx::LoadedKernel>& kernel = kernels_[key + "\n" + launch.entry];
         if (!kernel) {
             const std::string entry = entry_of(*module, launch);
-            kernel = std::make_unique<ptx::LoadedKernel>(machine_code ? sass::load_kernel(*cubins_[key], entry) : module, entry,
+            sass::DecodeReport report;
+            kernel = std::make_unique<ptx::LoadedKernel>(machine_code ? sass::load_kernel(*cubins_[key], entry, &report) : module, entry,
                                                          options_.device.compute_capability, assembly_);
+            if (report.by_disassembler != 0)
+                notes_.push_back(fmt::format("{} of the {} instructions of {} were read by nvdisasm, because no row of the decoder's table has them; the first is {}",
+                                             report.by_disassembler, report.instructions, entry, report.first_by_disassembler));
             const auto& counts = registers_[key];
             if (const auto count = counts.find(kernel->name()); count != counts.end())
                 kernel->set_registers_per_thread(count->second);
         }
         return *kernel;
     }
+    const std::vector<std::string>& notes() const { return notes_; }
     unsigned capability_of(const LaunchDeclaration& launch) {
         if (options_.device.compute_capability != 0) return options_.device.compute_capability;
         return modules_.at(key_of(launch))->compute_capability;
@@ -82,6 +87,7 @@ class Kernels {
     std::map<std::string, std::shared_ptr<const ptx::Module>> modules_;  ///< of machine code: its declarations
     std::map<std::string, std::shared_ptr<const sass::Cubin>> cubins_;
     std::map<std::string, std::unique_ptr<ptx::LoadedKernel>> kernels_;
+    std::vector<std::string> notes_;  ///< what the user ought to know of what was loaded
 };
 
 /// A line for each machine instruction, to which InstructionInfo::line refers.
@@ -113,6 +119,7 @@ class Runner {
         // All kernels before the first launch, so that a mistake in the last one is told at once.
         std::vector<ptx::LaunchContext> contexts;
         for (const LaunchDeclaration& launch : file_.launches) contexts.push_back(context_of(launch));
+        result_.notes = kernels_.notes();
         if (options_.mode != RunMode::functional) gpu_.emplace("gpu", options_.device, options_.sample);
         if (!options_.record_trace.empty()) traces_.emplace(options_.record_trace);
         // With values each launch runs twice.

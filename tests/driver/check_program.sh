@@ -73,9 +73,16 @@ static_runtime)
     says err "link it with .nvcc -cudart shared."
     ;;
 machine_code_alone)
-    build vector_add shared -gencode arch=compute_90,code=sm_90
+    # Of another generation; and of this one, which runs where it can be decoded.
+    build vector_add shared -gencode arch=compute_80,code=sm_80
     run 1 --no-out -- ./vector_add
     says err "-gencode arch=compute_90,code=compute_90"
+    build vector_add shared -gencode arch=compute_90,code=sm_90
+    if "$heddle" run --hardware h100-sxm --no-out -- ./vector_add >out 2>err; then
+        says out "sums: right"
+    else
+        says err "name nvdisasm in HEDDLE_NVDISASM"
+    fi
     ;;
 peers)
     build peers

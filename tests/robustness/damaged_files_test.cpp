@@ -118,7 +118,7 @@ TEST_CASE("Damaged hardware files are refused with one line, or describe a devic
 TEST_CASE("Two hundred cluster files with one wrong value each are refused with one line, or run") {
     const Folder folder;
     std::mt19937 random(20261125);
-    const char* const presets[] = {"dgx-a100", "dgx-h100", "ideal", "tpu-v4-slice", "parameter-server-rack"};
+    const char* const presets[] = {"dgx-a100", "dgx-h100", "dgx-b200", "gb200-nvl72", "ideal", "tpu-v4-slice", "parameter-server-rack"};
     const char* const words[] = {"-5 GB/s",     "0 GB/s", "-1",     "nan",  "inf",      "1e400",
                                  "99999999999", "5 ms",   "[1, 2]", "none", "torus",    "dragonfly",
                                  "0 %",         "250 %",  "3.5",    "~",    "h100-smx", "{a: b}"};

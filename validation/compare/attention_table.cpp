@@ -41,7 +41,8 @@ class Timer {
     AttentionAnswer time(const AttentionShape& shape) {
         AttentionAnswer answer;
         answer.replay = kReplay;
-        answer.preparation = preparation(shape).seconds;
+        const Cost before = preparation(shape);
+        answer.preparation = before.seconds;
         // The highest clock that the board's power allows (as sim/gemm does).
         double clock = config_.clock;
         Cost cost = attention(shape, clock, answer.simulated);
@@ -54,6 +55,9 @@ class Timer {
         session_.set_clock(config_.clock);
         answer.attention = cost.seconds;
         answer.clock = clock;
+        // Between kernels a board takes what it always takes.
+        answer.power = (before.joules + cost.joules + config_.power.constant(config_.sm.count) * kReplay) /
+                       answer.seconds();
         return answer;
     }
 
@@ -212,7 +216,7 @@ std::string to_text(const AttentionAnswer& answer) {
     std::ostringstream text;
     text.precision(17);
     text << answer.preparation << ' ' << answer.attention << ' ' << answer.replay << ' ' << answer.clock
-         << ' ' << answer.simulated;
+         << ' ' << answer.simulated << ' ' << answer.power;
     return text.str();
 }
 
@@ -256,10 +260,12 @@ std::vector<AttentionRow> read_attention_table(const fs::path& file) {
     std::vector<std::size_t> columns;
     for (const char* name : {"batch", "sequence", "heads", "kv_heads", "head_dim", "latency_us"})
         columns.push_back(table.column(name));
+    const std::optional<std::size_t> watts = table.find("watts");
     std::vector<AttentionRow> rows;
     for (const CsvRow& cells : table.rows()) {
         const auto extent = [&](std::size_t i) { return table.extent(cells, columns[i]); };
-        AttentionRow row{extent(0), extent(1), extent(2), extent(3), extent(4), 0, 0, {}, {}};
+        AttentionRow row{extent(0), extent(1), extent(2), extent(3), extent(4), 0, 0, 0, {}, {}};
+        if (watts && !cells.cells[*watts].empty()) row.recorded_watts = table.positive(cells, *watts);
         row.recorded = table.positive(cells, columns[5]);
         if (row.heads % row.kv_heads != 0)
             throw Error("heads are no multiple of kv_heads", table.place(cells));
@@ -283,7 +289,10 @@ std::vector<AttentionRow> sample_of(std::vector<AttentionRow> rows, std::size_t 
 
 void time_attention_table(std::vector<AttentionRow>& rows, const sim::Hardware& hardware,
                           const AttentionTableOptions& options) {
-    const models::gpu::GpuConfig& config = sim::gpu_config(hardware);
+    models::gpu::GpuConfig config = sim::gpu_config(hardware);
+    // As with products: while watts are read, a board keeps its limit.
+    if (std::any_of(rows.begin(), rows.end(), [](const AttentionRow& row) { return row.recorded_watts > 0; }))
+        config.power.allowance = 0;
     if (target::generation_of(config.compute_capability) != target::Generation::hopper)
         throw Error("the recorded kernels are those of Hopper", {"--hardware", 0, ""}, "h100-sxm, h200-sxm");
     for (AttentionRow& row : rows) row.roofline = roofline(row, config);
@@ -307,7 +316,7 @@ void time_attention_table(std::vector<AttentionRow>& rows, const sim::Hardware& 
             }
             AttentionAnswer answer;
             std::istringstream(text) >> answer.preparation >> answer.attention >> answer.replay >>
-                answer.clock >> answer.simulated;
+                answer.clock >> answer.simulated >> answer.power;
             row.simulated = answer;
         });
 }

@@ -23,12 +23,14 @@ struct AttentionAnswer {
     double preparation = 0, attention = 0, replay = 0;
     double clock = 0;      ///< hertz
     double simulated = 1;  ///< part of the tiles that were simulated; the rest goes on at the same rate
+    double power = 0;      ///< watts, mean over a replay
     double seconds() const { return preparation + attention + replay; }
 };
 
 struct AttentionRow {
     std::uint32_t batch = 1, sequence = 1, heads = 1, kv_heads = 1, head_dim = 64;
     double recorded = 0;  ///< microseconds
+    double recorded_watts = 0;  ///< mean while it is repeated; 0: the table has none
     /// The same launches, and max(work / 750 TFLOP/s, bytes / 2.7 TB/s) (an H100; the same parts elsewhere).
     double roofline = 0;
     std::optional<AttentionAnswer> simulated;
@@ -36,7 +38,8 @@ struct AttentionRow {
     double simulated_us() const { return simulated->seconds() * 1e6; }
 };
 
-/// Lines of batch, sequence, heads, kv_heads, head_dim and latency_us under a heading that names them. Throws
+/// Lines of batch, sequence, heads, kv_heads, head_dim and latency_us under a heading that names them; `watts` may be a column
+/// too. Throws
 /// heddle::Error for a damaged file.
 std::vector<AttentionRow> read_attention_table(const std::filesystem::path& file);
 /// `count` rows by a generator that is the same everywhere; all of them when there are no more.
@@ -58,6 +61,9 @@ struct AttentionErrors {
     double mape = 0, median = 0, p90 = 0, bias = 0, roofline_mape = 0;
 };
 std::vector<AttentionErrors> errors_of(const std::vector<AttentionRow>& rows);
+
+/// Mean, median and 90 % of the errors of watts, of rows of at least `from` microseconds.
+AttentionErrors watt_errors_of(const std::vector<AttentionRow>& rows, double from);
 
 std::string format_attention_table(const std::vector<AttentionRow>& rows, const std::string& heading);
 /// n, mape, median, p90, bias, roofline_mape, series, worst; errors as fractions.

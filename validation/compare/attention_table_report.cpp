@@ -78,6 +78,22 @@ std::vector<AttentionErrors> errors_of(const std::vector<AttentionRow>& rows) {
     return result;
 }
 
+AttentionErrors watt_errors_of(const std::vector<AttentionRow>& rows, double from) {
+    // As times are compared: a row of watts.
+    std::vector<AttentionRow> watts;
+    for (const AttentionRow& row : rows) {
+        if (!row.simulated || row.recorded_watts <= 0 || row.recorded < from) continue;
+        AttentionRow one = row;
+        one.recorded = one.roofline = row.recorded_watts;
+        one.simulated->preparation = one.simulated->replay = 0;
+        one.simulated->attention = row.simulated->power * 1e-6;
+        watts.push_back(one);
+    }
+    std::vector<const AttentionRow*> all;
+    for (const AttentionRow& row : watts) all.push_back(&row);
+    return summary("watts", all);
+}
+
 std::string format_attention_table(const std::vector<AttentionRow>& rows, const std::string& heading) {
     std::string text = heading + "\n\n";
     text += fmt::format("{:<28}{:>6}{:>9}{:>9}{:>9}{:>9}{:>10}\n", "series", "rows", "MAPE", "median", "p90",
@@ -85,6 +101,13 @@ std::string format_attention_table(const std::vector<AttentionRow>& rows, const 
     for (const AttentionErrors& e : errors_of(rows)) {
         text += fmt::format("{:<28}{:>6}{:>8.1f}%{:>8.1f}%{:>8.1f}%{:>+8.1f}%{:>9.1f}%\n", e.name, e.n,
                             100 * e.mape, 100 * e.median, 100 * e.p90, 100 * e.bias, 100 * e.roofline_mape);
+    }
+    for (const double from : {0.0, 20.0}) {
+        const AttentionErrors watts = watt_errors_of(rows, from);
+        if (watts.n > 0)
+            text += fmt::format("{:<28}{:>6}{:>8.1f}%{:>8.1f}%{:>8.1f}%{:>+8.1f}%\n",
+                                from == 0 ? "watts" : "watts, above 20 us", watts.n, 100 * watts.mape,
+                                100 * watts.median, 100 * watts.p90, 100 * watts.bias);
     }
     text += fmt::format("\n{:<34}{:>11}{:>11}{:>8}{:>10}{:>10}{:>9}{:>8}\n", "furthest off", "recorded",
                         "simulated", "error", "prepare", "attend", "clock", "run");
@@ -120,6 +143,10 @@ std::string attention_table_json(const std::vector<AttentionRow>& rows) {
     all.reserve(rows.size());
     for (const AttentionRow& row : rows) all.push_back(&row);
     Json json = of(summary("all", all));
+    if (const AttentionErrors watts = watt_errors_of(rows, 0); watts.n > 0) {
+        json["watts"] = {{"n", watts.n}, {"mape", watts.mape}, {"median", watts.median}, {"bias", watts.bias}};
+        json["watts"]["above_20_us"] = watt_errors_of(rows, 20).mape;
+    }
     json["series"] = Json::array();
     for (const AttentionErrors& errors : errors_of(rows)) json["series"].push_back(of(errors));
     const auto line = [](const AttentionRow& row) {
@@ -130,6 +157,8 @@ std::string attention_table_json(const std::vector<AttentionRow>& rows) {
             entry["preparation_us"] = 1e6 * row.simulated->preparation;
             entry["attention_us"] = 1e6 * row.simulated->attention;
             entry["clock"] = row.simulated->clock;
+            entry["power_w"] = row.simulated->power;
+            if (row.recorded_watts > 0) entry["recorded_w"] = row.recorded_watts;
             entry["simulated_part"] = row.simulated->simulated;
         } else {
             entry["failure"] = row.failure;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "validation/compare/gemm_table.h"
@@ -25,28 +26,108 @@ nlohmann::json json_of(const GemmErrors& errors) {
             {"p90", errors.p90}, {"bias", errors.bias}, {"r", errors.r}};
 }
 
+std::size_t unfinished_of(const std::vector<const GemmRow*>& rows, bool simulated) {
+    return simulated ? static_cast<std::size_t>(std::count_if(
+                           rows.begin(), rows.end(), [](const GemmRow* row) { return !row->simulated; }))
+                     : 0;
+}
+
+/// A line of the tables by time and by m. What was not simulated is no part of the errors, and is said.
+std::string class_line(const char* name, const std::vector<const GemmRow*>& rows, bool simulated) {
+    const GemmErrors errors = errors_of(rows, simulated ? GemmFigure::simulated : GemmFigure::estimated);
+    const GemmErrors closed = errors_of(rows, GemmFigure::estimated);
+    const std::size_t unfinished = unfinished_of(rows, simulated);
+    const double spread = spread_of(rows);
+    return fmt::format(
+        "{:<15} {:>6} {:>4.1f} % {:>4.1f} % {:>4.1f} % {:>+5.1f} % {:>6.4f} {:>5.1f} % ({:>+5.1f}) {:>6.1f} "
+        "% "
+        "{:>8}{}\n",
+        name, errors.n, 100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias, errors.r,
+        100 * closed.mape, 100 * closed.bias, 100 * errors_of(rows, GemmFigure::roofline).mape,
+        spread > 0 ? fmt::format("{:.1f} %", 100 * spread) : "-",
+        unfinished > 0 ? fmt::format("  {} not simulated", unfinished) : "");
+}
+
+std::string heading_line(const char* first) {
+    return fmt::format("{:<15} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>15} {:>8} {:>8}\n", first, "shapes",
+                       "mean", "median", "90 %", "bias", "r", "closed (bias)", "roofline", "spread");
+}
+
+nlohmann::json class_json(const char* name, const std::vector<const GemmRow*>& rows, bool simulated) {
+    nlohmann::json one = json_of(errors_of(rows, simulated ? GemmFigure::simulated : GemmFigure::estimated));
+    const GemmErrors closed = errors_of(rows, GemmFigure::estimated);
+    one["name"] = name;
+    one["unfinished"] = unfinished_of(rows, simulated);
+    one["roofline_mape"] = errors_of(rows, GemmFigure::roofline).mape;
+    one["closed_form_mape"] = closed.mape;
+    one["closed_form_bias"] = closed.bias;
+    one["spread"] = spread_of(rows);
+    return one;
+}
+
 std::string name_of(const GemmRow& row) {
     return fmt::format("{} {} {}", row.m, row.n, row.k) +
            (row.batch > 1 ? fmt::format(" x{}", row.batch) : std::string());
 }
 
-}  // namespace
-
-std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated) {
-    const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
-    std::string text = heading + "\n\n";
-    text += fmt::format("{:<15} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>11} {:>8}\n", "recorded time",
-                        "shapes", "mean", "median", "90 %", "bias", "r", "closed form", "roofline");
+/// Errors of a class of rows by other software: how far its times are from those of the column at hand.
+std::string format_stacks(const std::vector<GemmRow>& rows, const std::vector<std::string>& others) {
+    if (others.empty()) return {};
+    std::string text = fmt::format("\nHow far other columns of the table are from this one (mean, median, 90 %):\n{:<15}", "recorded time");
+    for (const std::string& name : others) text += fmt::format(" {:>28}", name);
+    text += "\n";
     for (const GemmClass& size : gemm_classes()) {
         const std::vector<const GemmRow*> chosen = rows_of(rows, size);
         if (chosen.empty()) continue;
-        const GemmErrors errors = errors_of(chosen, main);
-        text += fmt::format(
-            "{:<15} {:>6} {:>4.1f} % {:>4.1f} % {:>4.1f} % {:>+5.1f} % {:>6.4f} {:>9.1f} % {:>6.1f} %\n",
-            size.name, errors.n, 100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias,
-            errors.r, 100 * errors_of(chosen, GemmFigure::estimated).mape,
-            100 * errors_of(chosen, GemmFigure::roofline).mape);
+        text += fmt::format("{:<15}", size.name);
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            const GemmErrors apart = disagreement_of(chosen, i);
+            text += apart.n == 0 ? fmt::format(" {:>28}", "none")
+                                 : fmt::format(" {:>28}", fmt::format("{:.1f} / {:.1f} / {:.1f} % of {}", 100 * apart.mape,
+                                                                      100 * apart.median, 100 * apart.p90, apart.n));
+        }
+        text += "\n";
     }
+    return text;
+}
+
+std::string format_watts(const std::vector<GemmRow>& rows, bool simulated) {
+    if (watt_errors_of(rows_of(rows, gemm_classes().back()), simulated).n == 0) return {};
+    std::string text = fmt::format("\n{:<15} {:>6} {:>7} {:>7} {:>7} {:>7} {:>11}\n", "watts, by time", "shapes", "mean",
+                                   "median", "90 %", "bias", "closed form");
+    for (const GemmClass& size : gemm_classes()) {
+        const std::vector<const GemmRow*> chosen = rows_of(rows, size);
+        const GemmErrors errors = watt_errors_of(chosen, simulated);
+        if (errors.n == 0) continue;
+        text += fmt::format("{:<15} {:>6} {:>5.1f} % {:>5.1f} % {:>5.1f} % {:>+5.1f} % {:>9.1f} %\n", size.name, errors.n,
+                            100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias,
+                            100 * watt_errors_of(chosen, false).mape);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated,
+                              const std::vector<std::string>& others) {
+    const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
+    std::string text = heading + "\n\n";
+    const std::vector<const GemmRow*> every = rows_of(rows, gemm_classes().back());
+    if (const std::size_t unfinished = unfinished_of(every, simulated); unfinished > 0)
+        text += fmt::format("{} of {} rows were not simulated; the errors are those of the others.\n\n",
+                            unfinished, rows.size());
+    text += heading_line("recorded time");
+    for (const GemmClass& size : gemm_classes()) {
+        const std::vector<const GemmRow*> chosen = rows_of(rows, size);
+        if (!chosen.empty()) text += class_line(size.name, chosen, simulated);
+    }
+    text += "\n" + heading_line("rows of A");
+    for (const GemmClass& extent : gemm_classes_of_m()) {
+        const std::vector<const GemmRow*> chosen = rows_of_m(rows, extent);
+        if (!chosen.empty()) text += class_line(extent.name, chosen, simulated);
+    }
+    text += format_stacks(rows, others);
+    text += format_watts(rows, simulated);
     text += "\nFurthest from what was recorded (microseconds):\n";
     text += fmt::format("{:<20} {:>9} {:>9} {:>8} {:>9} {:>9}\n", "m x n x k", "recorded",
                         simulated ? "simulated" : "estimated", "error", "closed", "roofline");
@@ -64,21 +145,29 @@ std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::strin
     return text;
 }
 
-std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
+std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated,
+                            const std::vector<std::string>& others) {
     const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
     const std::vector<const GemmRow*> all = rows_of(rows, gemm_classes().back());
-    nlohmann::json json = json_of(errors_of(all, main));
+    nlohmann::json json = class_json(gemm_classes().back().name, all, simulated);
+    json.erase("name");
     json["simulated"] = simulated;
-    json["roofline_mape"] = errors_of(all, GemmFigure::roofline).mape;
-    json["closed_form_mape"] = errors_of(all, GemmFigure::estimated).mape;
     for (const GemmClass& size : gemm_classes()) {
         const std::vector<const GemmRow*> chosen = rows_of(rows, size);
         if (chosen.empty()) continue;
-        nlohmann::json one = json_of(errors_of(chosen, main));
-        one["name"] = size.name;
-        one["roofline_mape"] = errors_of(chosen, GemmFigure::roofline).mape;
-        one["closed_form_mape"] = errors_of(chosen, GemmFigure::estimated).mape;
+        nlohmann::json one = class_json(size.name, chosen, simulated);
+        for (std::size_t i = 0; i < others.size(); ++i)
+            if (const GemmErrors apart = disagreement_of(chosen, i); apart.n > 0)
+                one["stacks"][others[i]] = json_of(apart);
+        if (const GemmErrors watts = watt_errors_of(chosen, simulated); watts.n > 0) {
+            one["watts"] = json_of(watts);
+            one["watts"]["closed_form_mape"] = watt_errors_of(chosen, false).mape;
+        }
         json["classes"].push_back(one);
+    }
+    for (const GemmClass& extent : gemm_classes_of_m()) {
+        const std::vector<const GemmRow*> chosen = rows_of_m(rows, extent);
+        if (!chosen.empty()) json["classes_of_m"].push_back(class_json(extent.name, chosen, simulated));
     }
     const auto row_json = [&](const GemmRow& row) {
         nlohmann::json one = {{"m", row.m},
@@ -88,6 +177,13 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
                               {"roofline_us", row.roofline},
                               {"closed_form_us", row.estimated}};
         if (row.batch > 1) one["batch"] = row.batch;
+        if (row.recordings.size() > 1) one["recordings_us"] = row.recordings;
+        for (std::size_t i = 0; i < others.size() && i < row.others.size(); ++i)
+            if (row.others[i] > 0) one["stacks"][others[i]] = row.others[i];
+        if (row.recorded_watts > 0) {
+            one["recorded_w"] = row.recorded_watts;
+            one["closed_form_w"] = row.estimated_watts;
+        }
         if (!row.failure.empty()) one["failure"] = row.failure;
         if (simulated && !row.simulated) return one;
         if (simulated) {

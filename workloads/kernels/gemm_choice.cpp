@@ -155,28 +155,30 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
     const bool tensor = type != ElementType::f32 || shape.tf32;  // may use the tensor cores
     const bool along_k = (eight || type == ElementType::f32) && alignment.k_contiguous &&
                          (type != ElementType::i8 || alignment.tensor_store);
-    const bool wgmma = (half || (tensor && along_k)) &&
-                       target::nearest_generation(target.compute_capability).has_wgmma &&
-                       alignment.tensor_maps && shape.k > 0;
+    const target::Generation& generation = target::nearest_generation(target.compute_capability);
+    const bool mapped = (half || (tensor && along_k)) && alignment.tensor_maps && shape.k > 0;
+    const bool wgmma = mapped && generation.has_wgmma;
+    const bool tensor_memory = mapped && generation.has_tcgen05;
     const bool mma = tensor && has_mma(type, target) &&
                      (!eight || (alignment.k_contiguous && alignment.copy_elements() * bytes_of(type) >= 4 &&
                                  shape.k > 0));
-    if (half && !mma) {
+    if (half && !mma && !tensor_memory) {
         throw Error(target.name + " has no tensor-core kernel for " + name_of(type), {},
                     "use f32 on this device");
     }
-    if (eight && !wgmma && !mma)
+    if (eight && !wgmma && !mma && !tensor_memory)
         throw Error("no GEMM kernel for " + name_of(type) + " on " + target.name + " with these operands", {},
                     "k contiguous in both, and rows of whole 16 bytes on Hopper, of whole 4 bytes elsewhere; "
-                    "8-bit floats take compute capability 8.9 or 9.0");
+                    "8-bit floats take compute capability 8.9, 9.0 or 12.0");
     const GemmConditions usual{gemm_machine(target, type), {}};
     const GemmConditions& all = conditions != nullptr ? *conditions : usual;
     std::vector<GemmChoice> choices =
         wgmma ? wgmma_candidates(shape, type, target, all, allow_split_k, alignment.tensor_store)
+        : tensor_memory ? tensor_memory_candidates(shape, type, target, all, allow_split_k, alignment.tensor_store, alignment.k_contiguous)
         : mma ? mma_candidates(shape, type, target, all, alignment, allow_split_k)
               : simt_candidates(shape, type, target, allow_split_k);
     // Recorded times of a single row are those of such a kernel; of two rows on, of tiles.
-    if (shape.m == 1 && alignment.rows_along_k && !wgmma)
+    if (shape.m == 1 && alignment.rows_along_k && !wgmma && !tensor_memory)
         for (const GemmChoice& choice : gemv_candidates(shape, type, all)) choices.push_back(choice);
     const double clock = all.machine.clock;
     for (GemmChoice& choice : choices) {

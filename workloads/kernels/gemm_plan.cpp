@@ -104,7 +104,8 @@ ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split, const Gem
     plan.accumulator = Element::fp32;
     plan.tensor_core =
         numerics::parameters_for(target::generation_of(spec.compute_capability), numerics::format_of(plan.a),
-                                 numerics::Format::fp32, numerics::Instruction::wgmma);
+                                 numerics::Format::fp32,
+                                 multiplies_in_tensor_memory(spec) ? numerics::Instruction::tcgen05 : numerics::Instruction::wgmma);
     set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
     return plan;
 }

@@ -41,6 +41,16 @@ void check(const GemmWgmmaSpec& spec) {
     }
     if (integers && t.columns() > 32 && t.columns() % 16 != 0)
         fail("wgmma of i8 has columns in steps of 16", "");
+    if (multiplies_in_tensor_memory(spec)) {
+        if (t.m != 128 || t.swap || t.consumers != 1 || t.schedule != WgmmaSchedule::cooperative || t.ctas_per_sm != 1)
+            fail("a tile of tcgen05 has 128 rows and one warpgroup that stores it", "");
+        if (t.n % 16 != 0 || t.n < 16 || t.n > 256) fail("the columns of the tile must be a multiple of 16 from 16 to 256", "");
+        if (t.cluster_n != 1 || t.cluster_m > 2) fail("a cluster of tcgen05 is one CTA or a pair along m", "");
+        if (t.cluster_m == 2 && (t.n % 32 != 0 || !spec.transpose_b)) fail("a pair divides B by columns, in steps of 16, where k is contiguous", "use single thread blocks");
+        if (t.stages < 2 || t.stages > kMostStages) fail("a ring of 2 to " + std::to_string(kMostStages) + " stages is needed", "");
+        if (spec.stream_k) fail("stream-K is not built with tcgen05", "use split-K");
+        return;
+    }
     if (t.consumers < 1 || t.consumers > 3) fail("1 to 3 warpgroups can multiply", "");
     const bool ping_pong = t.schedule == WgmmaSchedule::ping_pong;
     if (ping_pong && t.consumers != 2) fail("ping-pong takes two consumers", "");
@@ -80,7 +90,7 @@ void check(const GemmWgmmaSpec& spec) {
 std::string name_for(const GemmWgmmaSpec& spec) {
     const WgmmaTile& t = spec.tile;
     std::string name =
-        "gemm_wgmma_" + name_of(spec.type) + (spec.type_b ? "_" + name_of(*spec.type_b) : "") + "_" +
+        std::string(multiplies_in_tensor_memory(spec) ? "gemm_tcgen05_" : "gemm_wgmma_") + name_of(spec.type) + (spec.type_b ? "_" + name_of(*spec.type_b) : "") + "_" +
         name_of(spec.epilogue.output) + "_" + std::to_string(t.m) + "x" + std::to_string(t.n) + "x" +
         std::to_string(wgmma_tile_k(spec.type)) + "_stages" + std::to_string(t.stages) + "_" +
         std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n) + "_" +
@@ -110,15 +120,18 @@ GemmWgmmaWriter::GemmWgmmaWriter(const GemmWgmmaSpec& spec)
     : spec_(spec),
       tile_(spec.tile),
       layout_(spec),
-      staged_(spec.tensor_store),
+      tensor_(multiplies_in_tensor_memory(spec)),
+      staged_(stores_by_tensor_map(spec)),
       batched_(spec.partition.batched),
       split_(spec.partition.split_k),
       stream_(spec.stream_k),
       tile_k_(wgmma_tile_k(spec.type)),
-      w_(name_for(spec), spec.compute_capability, target::first_with(&target::Generation::has_wgmma),
-         "wgmma") {}
+      w_(name_for(spec), spec.compute_capability,
+         target::first_with(multiplies_in_tensor_memory(spec) ? &target::Generation::has_tcgen05 : &target::Generation::has_wgmma),
+         multiplies_in_tensor_memory(spec) ? "tcgen05" : "wgmma") {}
 
 GeneratedKernel GemmWgmmaWriter::write() {
+    if (tensor_) return write_tensor_memory();
     w_.use_architecture_specific();
     const unsigned size = tile_.cluster_size();
     w_.set_cluster({size, 1, 1});

@@ -65,6 +65,11 @@ struct GemmWgmmaSpec {
     bool tensor_store = true;
 };
 
+/// Whether the kernel multiplies by tcgen05, from Blackwell on, instead of wgmma: the same parameters, ring and grid; the sums lie in tensor
+/// memory. A tile then has 128 rows and a multiple of 16 columns, up to 256, one consumer warpgroup, and no `swap`. cluster_m = 2 makes a
+/// pair of CTAs that multiplies tiles of 256 rows together (cta_group::2), each with half of B, where k is contiguous in B.
+bool multiplies_in_tensor_memory(const GemmWgmmaSpec& spec);
+
 inline constexpr unsigned kTensorAlignment = 16;  ///< bytes
 /// k of one stage.
 unsigned wgmma_tile_k(ElementType type);

@@ -99,49 +99,145 @@ void choose_cluster(WgmmaTile& tile, const GemmShape& shape, unsigned slices, un
     }
 }
 
+/// What a kernel is chosen for.
+struct WgmmaProblem {
+    const GemmShape& shape;
+    ElementType type;
+    const target::GpuTarget& target;
+    const GemmConditions& conditions;
+    bool allow_split_k, tensor_store;
+    bool b_along_k;  ///< k is contiguous in B, so that columns need no whole 64
+};
+
+/// Appends the kernels with a tile: one or two CTAs per SM, and every split of K.
+void add_kernels(std::vector<GemmChoice>& choices, const WgmmaProblem& problem, const WgmmaTile& plain) {
+    const auto& [shape, type, target, conditions, allow_split_k, tensor_store, b_along_k] = problem;
+    const GemmWork work = wgmma_work_of(shape, type);
+    const unsigned tile_k = wgmma_tile_k(type), k_tiles = divide_up(shape.k, tile_k);
+    const std::uint64_t tiles =
+        std::uint64_t{divide_up(shape.m, plain.m)} * divide_up(shape.n, plain.n) * shape.batch;
+    for (const unsigned ctas_per_sm : {1u, 2u}) {
+        WgmmaTile tile = plain;
+        tile.ctas_per_sm = ctas_per_sm;
+        const std::optional<WgmmaTile> scheduled = with_schedule(tile, tiles > target.sm_count);
+        if (!scheduled) continue;
+        tile = *scheduled;
+        GemmWgmmaSpec spec;
+        spec.type = type;
+        spec.tile = tile;
+        spec.tensor_store = tensor_store;
+        spec.transpose_b = b_along_k;
+        tile.stages = wgmma_stages(spec, target);
+        if (tile.stages < kFewestStages) continue;
+        for (const unsigned splits : splits_for(k_tiles, tiles, target.sm_count)) {
+            if (splits > 1 && (!allow_split_k || type == ElementType::i8)) break;
+            WgmmaTile clustered = tile;
+            choose_cluster(clustered, shape, splits * shape.batch, k_tiles / splits, target.sm_count);
+            GemmChoice choice;
+            choice.tensor_cores = true;
+            choice.wgmma = clustered;
+            choice.tile = {tile.m, tile.n, tile_k, 0, 0, tile.stages};
+            choice.splits = splits;
+            choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile_k;
+            choice.raster_log2 = choose_raster_log2(shape.n, tile.n * clustered.cluster_n);
+            const GemmEstimate estimate =
+                estimate_gemm(conditions.machine, conditions.surroundings, work, shape_of(tile, splits));
+            choice.estimated_seconds = estimate.seconds;
+            choice.estimated_clock = estimate.clock;
+            choice.estimated_cycles = estimate.seconds * conditions.machine.clock;
+            choices.push_back(choice);
+        }
+    }
+}
+
+/// Of Blackwell: 128 rows, or pairs of CTAs with 256, columns in steps of 16 where tiles are narrow.
+std::vector<WgmmaTile> tensor_memory_tiles(const GemmShape& shape, bool k_contiguous_in_b) {
+    std::vector<WgmmaTile> tiles;
+    for (unsigned columns = 16; columns <= 256; columns += columns < 64 ? 16 : 32) {
+        if (columns >= 2 * shape.n + 32 && columns > 16) continue;
+        WgmmaTile tile;
+        tile.m = 128;
+        tile.n = columns;
+        tile.consumers = 1;
+        tiles.push_back(tile);
+        // A pair has half of the operands to copy for each product; short sides leave one of the two without work.
+        if (!k_contiguous_in_b || columns % 32 != 0 || shape.m <= 128) continue;
+        tile.cluster_m = 2;
+        tiles.push_back(tile);
+    }
+    return tiles;
+}
+
 }  // namespace
+
+std::vector<GemmChoice> tensor_memory_candidates(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
+                                                 const GemmConditions& conditions, bool allow_split_k, bool tensor_store, bool k_contiguous_in_b) {
+    const GemmWork work = wgmma_work_of(shape, type);
+    const unsigned tile_k = wgmma_tile_k(type), k_tiles = divide_up(shape.k, tile_k);
+    std::vector<GemmChoice> choices;
+    for (WgmmaTile tile : tensor_memory_tiles(shape, k_contiguous_in_b)) {
+        GemmWgmmaSpec spec;
+        spec.compute_capability = target.compute_capability;
+        spec.type = type;
+        spec.tile = tile;
+        spec.tensor_store = tensor_store;
+        tile.stages = std::min(8u, wgmma_stages(spec, target));
+        if (tile.stages < kFewestStages) continue;
+        const std::uint64_t tiles = std::uint64_t{divide_up(shape.m, tile.m * tile.cluster_m)} * tile.cluster_m * divide_up(shape.n, tile.n) * shape.batch;
+        for (const unsigned splits : splits_for(k_tiles, tiles, target.sm_count)) {
+            if (splits > 1 && (!allow_split_k || type == ElementType::i8)) break;
+            GemmChoice choice;
+            choice.tensor_cores = true;
+            choice.wgmma = tile;
+            choice.tile = {tile.m, tile.n, tile_k, 0, 0, tile.stages};
+            choice.splits = splits;
+            choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile_k;
+            choice.raster_log2 = choose_raster_log2(shape.n, tile.n);
+            GemmShapeOfTile extents = shape_of(tile, splits);
+            const GemmEstimate estimate = estimate_gemm(conditions.machine, conditions.surroundings, work, extents);
+            // Of two that take as long the pair asks L2 for less.
+            const double preference = tile.cluster_m == 2 ? 0.98 : 1.0;
+            choice.estimated_seconds = estimate.seconds * preference;
+            choice.estimated_clock = estimate.clock;
+            choice.estimated_cycles = choice.estimated_seconds * conditions.machine.clock;
+            choices.push_back(choice);
+        }
+    }
+    return choices;
+}
 
 std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType type,
                                          const target::GpuTarget& target, const GemmConditions& conditions,
                                          bool allow_split_k, bool tensor_store) {
-    const GemmWork work = wgmma_work_of(shape, type);
-    const unsigned tile_k = wgmma_tile_k(type), k_tiles = divide_up(shape.k, tile_k);
     std::vector<GemmChoice> choices;
-    for (const WgmmaTile& plain : tiles_for(shape, type, tensor_store)) {
-        const std::uint64_t tiles =
-            std::uint64_t{divide_up(shape.m, plain.m)} * divide_up(shape.n, plain.n) * shape.batch;
-        for (const unsigned ctas_per_sm : {1u, 2u}) {
-            WgmmaTile tile = plain;
-            tile.ctas_per_sm = ctas_per_sm;
-            const std::optional<WgmmaTile> scheduled = with_schedule(tile, tiles > target.sm_count);
-            if (!scheduled) continue;
-            tile = *scheduled;
-            GemmWgmmaSpec spec;
-            spec.type = type;
-            spec.tile = tile;
-            spec.tensor_store = tensor_store;
-            tile.stages = wgmma_stages(spec, target);
-            if (tile.stages < kFewestStages) continue;
-            for (const unsigned splits : splits_for(k_tiles, tiles, target.sm_count)) {
-                if (splits > 1 && (!allow_split_k || type == ElementType::i8)) break;
-                WgmmaTile clustered = tile;
-                choose_cluster(clustered, shape, splits * shape.batch, k_tiles / splits, target.sm_count);
-                GemmChoice choice;
-                choice.tensor_cores = true;
-                choice.wgmma = clustered;
-                choice.tile = {tile.m, tile.n, tile_k, 0, 0, tile.stages};
-                choice.splits = splits;
-                choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile_k;
-                choice.raster_log2 = choose_raster_log2(shape.n, tile.n * clustered.cluster_n);
-                const GemmEstimate estimate =
-                    estimate_gemm(conditions.machine, conditions.surroundings, work, shape_of(tile, splits));
-                choice.estimated_seconds = estimate.seconds;
-                choice.estimated_clock = estimate.clock;
-                choice.estimated_cycles = estimate.seconds * conditions.machine.clock;
-                choices.push_back(choice);
-            }
-        }
+    const WgmmaProblem problem{shape, type, target, conditions, allow_split_k, tensor_store, false};
+    for (const WgmmaTile& plain : tiles_for(shape, type, tensor_store)) add_kernels(choices, problem, plain);
+    return choices;
+}
+
+std::vector<GemmChoice> wgmma_kernels_with_tile(const GemmShape& shape, ElementType type,
+                                                const target::GpuTarget& target,
+                                                const GemmConditions& conditions, bool tensor_store,
+                                                bool k_contiguous, unsigned m, unsigned n) {
+    std::vector<GemmChoice> choices;
+    const WgmmaProblem problem{shape, type, target, conditions, true, tensor_store, k_contiguous};
+    for (const bool swap : {true, false}) {
+        WgmmaTile tile;
+        tile.swap = swap;
+        tile.m = m;
+        tile.n = n;
+        const unsigned rows = tile.rows(), columns = tile.columns();
+        if (swap && !tensor_store) continue;
+        if (rows == 0 || rows % 64 != 0 || rows > 256) continue;
+        if (columns == 0 || columns % 8 != 0 || columns > 256) continue;
+        // Of a result that is staged by rows, boxes of at least 32 bytes; slices of K have 4-byte elements.
+        if (!swap && tensor_store && columns % 16 != 0) continue;
+        if (type == ElementType::i8 && columns > 32 && columns % 16 != 0) continue;
+        add_kernels(choices, problem, tile);
     }
+    std::stable_sort(choices.begin(), choices.end(), [](const GemmChoice& a, const GemmChoice& b) {
+        return a.estimated_cycles < b.estimated_cycles;
+    });
     return choices;
 }
 

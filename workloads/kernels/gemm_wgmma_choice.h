@@ -14,4 +14,17 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
                                          const target::GpuTarget& target, const GemmConditions& conditions,
                                          bool allow_split_k, bool tensor_store);
 
+/// Returns the kernels with a tile of m x n, the lowest estimate first, also those that wgmma_candidates()
+/// does not list: wgmma's rows along m (as recorded kernels of 96x64 and 32x64 have them, whose first extent
+/// lies along n), columns in steps of 8 (192x88), tiles that are half empty. None where wgmma has no such
+/// tile. `k_contiguous`: in both operands, which leaves room for more stages.
+std::vector<GemmChoice> wgmma_kernels_with_tile(const GemmShape& shape, ElementType type,
+                                                const target::GpuTarget& target,
+                                                const GemmConditions& conditions, bool tensor_store,
+                                                bool k_contiguous, unsigned m, unsigned n);
+
+/// The same for tcgen05, which multiplies in tensor memory (multiplies_in_tensor_memory()). Pairs of CTAs where k is contiguous in B.
+std::vector<GemmChoice> tensor_memory_candidates(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
+                                                 const GemmConditions& conditions, bool allow_split_k, bool tensor_store, bool k_contiguous_in_b);
+
 }  // namespace heddle::kernels

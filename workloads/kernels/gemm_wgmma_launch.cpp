@@ -86,7 +86,7 @@ GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& 
     arguments.push_back(tensor_map_argument("tensor_b", p.b,
                                             operand_map(spec.type, b_along_k, p.n, p.k, p.ldb, tile.n,
                                                         tile.cluster_m, p.batch, p.stride_b, batched)));
-    if (spec.tensor_store) {
+    if (stores_by_tensor_map(spec)) {
         const WgmmaStore store(spec);
         arguments.push_back(tensor_map_argument("tensor_d", p.d, result_map(spec, p, store.outer)));
         if (store.tail != 0)

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/target/generation.h"
 #include "workloads/kernels/gemm_wgmma_parts.h"
 
 namespace heddle::kernels {
@@ -15,6 +16,14 @@ unsigned operand_bytes(unsigned extent, bool along_k, ElementType type) {
 
 }  // namespace
 
+bool multiplies_in_tensor_memory(const GemmWgmmaSpec& spec) {
+    return target::nearest_generation(spec.compute_capability).has_tcgen05;
+}
+
+bool stores_by_tensor_map(const GemmWgmmaSpec& spec) {
+    return spec.tensor_store && !(multiplies_in_tensor_memory(spec) && spec.epilogue.expression && !spec.partition.split_k);
+}
+
 unsigned wgmma_tile_k(ElementType type) {
     return kLine / bytes_of(type);
 }
@@ -23,15 +32,22 @@ WgmmaLayout::WgmmaLayout(const GemmWgmmaSpec& spec) {
     const WgmmaTile& tile = spec.tile;
     row_operand_along_k = tile.swap ? spec.transpose_b : !spec.transpose_a;
     column_operand_along_k = tile.swap ? !spec.transpose_a : spec.transpose_b;
+    const bool tensor = multiplies_in_tensor_memory(spec);
     fragments = tile.rows() / 64 / (tile.schedule == WgmmaSchedule::cooperative ? tile.consumers : 1);
     row_bytes = operand_bytes(tile.rows(), row_operand_along_k, spec.type);
-    column_bytes = operand_bytes(tile.columns(), column_operand_along_k, spec.type);
+    // Each CTA of a pair keeps its half.
+    column_bytes = operand_bytes(tile.columns() / (tensor ? tile.cluster_m : 1), column_operand_along_k, spec.type);
     row_operand = 0;
     column_operand = row_operand + tile.stages * row_bytes;
     staging = column_operand + tile.stages * column_bytes;
-    full = staging + (spec.tensor_store ? tile.consumers * staging_buffers(tile) * kStagingBytes : 0);
+    full = staging + (stores_by_tensor_map(spec) ? tile.consumers * staging_buffers(tile) * kStagingBytes : 0);
     empty = full + tile.stages * 8;
     end = empty + tile.stages * 8;
+    if (!tensor) return;
+    sums_full = end;
+    sums_empty = sums_full + 2 * 8;
+    tensor_address = sums_empty + 2 * 8;
+    end = tensor_address + 8;
 }
 
 std::uint32_t gemm_wgmma_shared_bytes(const GemmWgmmaSpec& spec) {
@@ -63,7 +79,7 @@ WgmmaStore::WgmmaStore(const GemmWgmmaSpec& spec)
     line_bytes = kLine;
     while (columns % (line_bytes / size) != 0) line_bytes /= 2;
     inner = chunk = line_bytes / size;
-    outer = 64;
+    outer = multiplies_in_tensor_memory(spec) ? 32 : 64;
     tail = 0;
 }
 

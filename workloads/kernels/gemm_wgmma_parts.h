@@ -8,6 +8,9 @@
 
 namespace heddle::kernels {
 
+/// Whether D leaves through shared memory and TMA: tcgen05's epilogues with an expression store straight from registers.
+bool stores_by_tensor_map(const GemmWgmmaSpec& spec);
+
 /// Byte offsets in shared memory, from an address that is a multiple of kSwizzleAtom.
 struct WgmmaLayout {
     explicit WgmmaLayout(const GemmWgmmaSpec& spec);
@@ -16,6 +19,8 @@ struct WgmmaLayout {
     unsigned fragments;                                ///< of 64 rows that a consumer has
     unsigned row_bytes, column_bytes;                  ///< of one stage
     unsigned row_operand, column_operand, staging, full, empty, end;
+    /// Of tcgen05: two barriers each, for the two sums that tensor memory holds, and the word that says where it is.
+    unsigned sums_full = 0, sums_empty = 0, tensor_address = 0;
 
     unsigned stage_bytes() const { return row_bytes + column_bytes; }
 };

@@ -153,12 +153,14 @@ void GemmWgmmaWriter::copy_operand(const WgmmaOperand& operand, const Reg& k, co
     const unsigned line = 128 / bytes_of(spec_.type);
     std::string opcode = std::string("cp.async.bulk.tensor.") + (batched_ ? "3d" : "2d") +
                          ".shared::cluster.global.tile.mbarrier::complete_tx::bytes";
-    if (operand.shared_by > 1) opcode += ".multicast::cluster";
+    const bool halves = paired() && operand.shared_by > 1;  // each CTA of a pair keeps what it copies
+    if (operand.shared_by > 1 && !halves) opcode += ".multicast::cluster";
+    if (paired()) opcode += ".cta_group::2";
     const auto copy = [&](const Reg& to, const Reg& x, const Reg& y) {
         std::vector<Reg> corner{x, y};
         if (batched_) corner.push_back(operand.entry);
         const std::string box = at_box(operand.map, corner);
-        if (operand.shared_by > 1) {
+        if (operand.shared_by > 1 && !halves) {
             w_.op(opcode, at(to), box, at(barrier), operand.peers);
         } else {
             w_.op(opcode, at(to), box, at(barrier));
@@ -167,7 +169,7 @@ void GemmWgmmaWriter::copy_operand(const WgmmaOperand& operand, const Reg& k, co
     const Reg area = operand.offset == 0 ? stage_area : w_.make_b32("add.u32", stage_area, operand.offset);
     // Each CTA of a cluster copies one part of the lines.
     const unsigned lines = (operand.along_k ? operand.extent : tile_k_) / operand.shared_by;
-    const Reg to = operand.shared_by > 1 ? w_.make_b32("mad.lo.u32", operand.part, lines * 128, area) : area;
+    const Reg to = operand.shared_by > 1 && !halves ? w_.make_b32("mad.lo.u32", operand.part, lines * 128, area) : area;
     const auto part_of = [&](const Reg& first) {
         return operand.shared_by > 1 ? w_.make_b32("mad.lo.u32", operand.part, lines, first) : first;
     };
@@ -219,8 +221,8 @@ void GemmWgmmaWriter::produce(const std::string& end) {
     w_.place(next_k);
     const Reg barrier = w_.make_b32("mad.lo.u32", stage, 8, shared_);
     wait(barrier, layout_.empty, parity);
-    const Reg full = w_.make_b32("add.u32", barrier, layout_.full);
-    w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(full), layout_.stage_bytes());
+    const Reg full = of_leader(w_.make_b32("add.u32", barrier, layout_.full));
+    w_.op(paired() ? "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64" : "mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(full), layout_.stage_bytes());
     for (const WgmmaOperand* operand : {&a_, &b_}) {
         copy_operand(*operand, k, w_.make_b32("mad.lo.u32", stage, operand->bytes, shared_), full);
     }

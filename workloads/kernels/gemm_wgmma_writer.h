@@ -71,6 +71,20 @@ class GemmWgmmaWriter {
     static unsigned step_bytes(const WgmmaOperand& operand) {
         return operand.along_k ? kWgmmaBytes : 16 * 128;
     }
+    // By tcgen05: gemm_tcgen05.cpp.
+    GeneratedKernel write_tensor_memory();
+    void set_up_tensor_memory();
+    void issue_products(const std::string& end);
+    void store_sums();
+    void store_staged_sums(const Reg& sums, const Reg& warp, const Reg& lane);
+    void store_direct_sums(const Reg& sums, const Reg& warp, const Reg& lane);
+    bool paired() const { return tensor_ && tile_.cluster_m == 2; }
+    std::string group() const { return paired() ? "cta_group::2" : "cta_group::1"; }
+    unsigned sum_columns() const { return (tile_.columns() + 31) / 32 * 32; }
+    /// The address of a barrier of the pair's first CTA, which multiplies.
+    Reg of_leader(const Reg& barrier) {
+        return paired() ? w_.make_b32("mapa.shared::cluster.u32", barrier, 0) : barrier;
+    }
     void decode_tile(const std::string& next, bool producer);
     void decode_stream();
     /// What follows the tile at hand.
@@ -87,7 +101,7 @@ class GemmWgmmaWriter {
     const GemmWgmmaSpec& spec_;
     const WgmmaTile& tile_;
     WgmmaLayout layout_;
-    bool staged_, batched_, split_, stream_;
+    bool tensor_, staged_, batched_, split_, stream_;
     unsigned tile_k_;
     PtxWriter w_;
 
@@ -96,6 +110,7 @@ class GemmWgmmaWriter {
     Reg map_d_, map_d_tail_, tiles_, tiles_n_, k_tiles_, k_tiles_per_split_;
     PtxWriter::Divider tiles_per_entry_, tiles_m_;
     PtxWriter::Divider stages_per_tile_, stages_per_cta_;  // stream-K
+    Reg tensor_memory_;  // the address that tcgen05.alloc gave
     Reg shared_, warpgroup_, thread_, rank_m_, rank_n_;
     Reg id_, id_step_;
     // The tile at hand.

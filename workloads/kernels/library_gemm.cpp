@@ -241,7 +241,9 @@ void add_wgmma_sample(std::vector<LibraryKernel>& samples, GemmWgmmaSpec spec, c
     p.d = pointer_argument("d", 2);
     const GemmWgmmaLaunch launch = gemm_wgmma_launch(spec, p, 4);
     GeneratedKernel kernel = generate_gemm_wgmma(spec);
-    const std::string name = "gemm wgmma " + kernel.entry.substr(kernel.entry.find("wgmma_") + 6);
+    // "gemm_wgmma_f16_..." or "gemm_tcgen05_...": the first two words apart.
+    const std::size_t second = kernel.entry.find('_', 5);
+    const std::string name = "gemm " + kernel.entry.substr(5, second - 5) + " " + kernel.entry.substr(second + 1);
     LibraryKernel sample{name, std::move(kernel), launch.grid, {}, {}};
     const auto buffer = [&](const char* of, ElementType type, std::uint64_t elements,
                             SampleBuffer::Content content) {
@@ -271,6 +273,46 @@ GemmProblem wgmma_shape(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::
     p.k = k;
     p.batch = batch;
     return p;
+}
+
+/// One CTA and pairs, every input type, each way out.
+void add_tcgen05(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
+    const auto spec_of = [&](ElementType type, ElementType output, WgmmaTile tile) {
+        GemmWgmmaSpec spec;
+        spec.compute_capability = compute_capability;
+        spec.type = type;
+        spec.epilogue.output = output;
+        spec.tile = tile;
+        spec.tile.m = 128;
+        spec.tile.consumers = 1;
+        spec.transpose_b = true;
+        return spec;
+    };
+    constexpr ElementType bf16 = ElementType::bf16;
+    for (const bool transpose_a : {false, true}) {
+        for (const bool transpose_b : {false, true}) {
+            GemmWgmmaSpec spec = spec_of(bf16, bf16, {.n = 128, .stages = 3});
+            spec.transpose_a = transpose_a;
+            spec.transpose_b = transpose_b;
+            add_wgmma_sample(samples, spec, wgmma_shape(328, 200, 456));
+        }
+    }
+    GemmWgmmaSpec pair = spec_of(ElementType::f16, ElementType::f16, {.n = 256, .stages = 4, .cluster_m = 2});
+    pair.raster_log2 = 1;
+    add_wgmma_sample(samples, pair, wgmma_shape(600, 512, 320));
+    add_wgmma_sample(samples, spec_of(bf16, bf16, {.n = 96, .stages = 2, .cluster_m = 2}), wgmma_shape(520, 192, 136));
+    add_wgmma_sample(samples, spec_of(ElementType::f32, ElementType::f32, {.n = 64, .stages = 4}), wgmma_shape(136, 264, 176));
+    add_wgmma_sample(samples, spec_of(ElementType::i8, ElementType::i32, {.n = 128, .stages = 4}), wgmma_shape(136, 264, 176));
+    add_wgmma_sample(samples, spec_of(ElementType::e4m3, bf16, {.n = 128, .stages = 6, .cluster_m = 2}), wgmma_shape(264, 136, 176));
+    GemmWgmmaSpec fused = spec_of(bf16, bf16, {.n = 64, .stages = 4});
+    fused.epilogue = bias_relu(bf16, 8);
+    add_wgmma_sample(samples, fused, wgmma_shape(136, 72, 64, 2));
+    GemmWgmmaSpec slices = spec_of(bf16, ElementType::f32, {.n = 128, .stages = 4});
+    slices.partition.split_k = true;
+    GemmProblem split = wgmma_shape(128, 128, 448, 2);
+    split.splits = 3;
+    split.k_per_split = 192;
+    add_wgmma_sample(samples, slices, split);
 }
 
 void add_wgmma(std::vector<LibraryKernel>& samples) {
@@ -347,6 +389,7 @@ void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capa
     add_mma(samples, compute_capability);
     const target::Generation& generation = target::nearest_generation(compute_capability);
     if (generation.has_wgmma) add_wgmma(samples);
+    if (generation.has_tcgen05) add_tcgen05(samples, compute_capability);
     add_split_k_reduce(samples, compute_capability);
     if (generation.has_fp8) add_fp8_quantise(samples, compute_capability);
 }

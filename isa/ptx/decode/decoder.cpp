@@ -1,6 +1,7 @@
 #include "isa/ptx/decode/decoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <span>
@@ -10,6 +11,7 @@
 #include "isa/ptx/handlers/handlers.h"
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/asynchronous.h"
+#include "isa/ptx/machine/tensor_access.h"
 
 namespace heddle::ptx {
 namespace {
@@ -26,6 +28,12 @@ bool looks_for_change(const Instruction& n) {
         default:
             return false;
     }
+}
+
+// mma with block scales has one operand more than there are slots.
+constexpr std::size_t kScaleSlots = 7;
+bool takes_block_scales(const Instruction& n) {
+    return n.opcode == Opcode::mma && n.has(Modifier::block_scale);
 }
 
 class Decoder {
@@ -181,7 +189,7 @@ class Decoder {
         std::array<OperandPattern, kMaximumOperands> patterns;
         const std::size_t count = operand_patterns(*n.form, n, patterns);
         std::size_t slot = 0;
-        for (std::size_t o = 0; o < count; ++o) {
+        for (std::size_t o = 0; o < count && !is_tensor_memory(n); ++o) {
             require_slot(n, slot, patterns[o]);
             if (patterns[o].carry) {
                 decoded.operand[slot++] =
@@ -191,6 +199,11 @@ class Decoder {
             slot += decode_operand(n, n.operands[o], patterns[o], slot, decoded);
         }
         located(n, [&] { check_clock(n); });
+        if (is_tensor_memory(n)) {
+            decode_tensor_memory(n, decoded);
+            set_handler(index, n, decoded);
+            return decoded;
+        }
         pack_immediates(n, std::span(patterns).first(count), decoded);
         located(n, [&] { set_instruction_details(n, decoded); });
         if (n.opcode == Opcode::bra) decoded.immediate = waits_in_loop(index, decoded.target) ? 1 : 0;
@@ -208,7 +221,41 @@ class Decoder {
         return decoded;
     }
 
+    // See TensorOperand in machine/tensor_access.h. Rows of vectors come first, so that the words lie together.
+    void decode_tensor_memory(const Instruction& n, DecodedInstruction& decoded) {
+        std::vector<std::uint32_t> words;
+        std::array<OperandPattern, kMaximumOperands> patterns;
+        const std::size_t count = operand_patterns(*n.form, n, patterns);
+        for (std::size_t o = 0; o < count; ++o) {
+            const Operand& operand = n.operands[o];
+            if (operand.kind == Operand::Kind::none || patterns[o].constant) continue;
+            bool wide = false;
+            std::int64_t offset = 0;
+            std::uint32_t row = 0, second = 0;
+            if (operand.kind == Operand::Kind::address) {
+                row = base_row(operand, wide, offset);
+                second = wide ? 1 : 0;
+            } else {
+                row = operand_row(operand, patterns[o].written);
+                if (operand.kind == Operand::Kind::vector)
+                    second = static_cast<std::uint32_t>(operand.elements.size());
+                else
+                    second = bits_of(operand.type) == 64 ? 1 : 0;
+                if (operand.negated) decoded.negated = true;
+            }
+            words.insert(words.end(), {row, second, static_cast<std::uint32_t>(offset)});
+        }
+        decoded.operand[0] = static_cast<std::uint32_t>(program_.elements.size());
+        program_.elements.insert(program_.elements.end(), words.begin(), words.end());
+        located(n, [&] {
+            decoded.offset = std::bit_cast<std::int64_t>(tensor_details(n));
+            decoded.immediate = product_scale(n);
+            decoded.accesses = n.has(Modifier::alloc);  // it writes the address that it gives
+        });
+    }
+
     void require_slot(const Instruction& n, std::size_t slot, const OperandPattern& pattern) const {
+        if (takes_block_scales(n) && slot == kScaleSlots) return;  // it goes to `target`
         const std::size_t slots = pattern.label || pattern.constant ? 0 : pattern.coordinates ? 2 : 1;
         if (slot + slots > DecodedInstruction{}.operand.size()) fail(n, "too many operands", "");
     }
@@ -344,7 +391,8 @@ class Decoder {
         if (operand.kind == Operand::Kind::vector)
             decoded.elements = static_cast<std::uint8_t>(operand.elements.size());
         if (operand.negated) decoded.negated = true;
-        decoded.operand[slot] = operand_row(operand, pattern.written);
+        const std::uint32_t row = operand_row(operand, pattern.written);
+        (takes_block_scales(n) && slot == kScaleSlots ? decoded.target : decoded.operand[slot]) = row;
         return 1;
     }
 
@@ -353,6 +401,10 @@ class Decoder {
         HandlerRequest request;
         request.register_bits = register_bits(n);
         request.evaluate = !timing_ || analysis_.steering.evaluated[index];
+        if (is_tensor_memory(n)) {
+            located(n, [&] { decoded.handler = select_tensor_memory(n, !timing_ || analysis_.steering.everything); });
+            return;
+        }
         if (!request.evaluate && !decoded.accesses && !synchronizes_lanes(n) && !is_asynchronous(n)) return;
         located(n, [&] { decoded.handler = select_handler(n, request); });
     }

@@ -1,4 +1,5 @@
 #include "isa/ptx/decode/describe_instruction.h"
+#include "isa/ptx/decode/tensor_details.h"
 
 #include "isa/ptx/decode/operation_class.h"
 #include "isa/ptx/instruction_table.h"
@@ -29,6 +30,7 @@ bool adds_floats_in_shared_memory(const Instruction& n) {
 
 // Objects of 8 bytes in shared memory: waits read them, the others change them.
 void describe_asynchronous(const Instruction& n, InstructionInfo& info) {
+    if (n.opcode == Opcode::clusterlaunchcontrol || (n.opcode == Opcode::st && n.has(Modifier::bulk))) return;
     if (n.opcode != Opcode::mbarrier && !n.has(Modifier::mbarrier)) {
         info.bulk_copy = n.opcode != Opcode::tensormap;
         return;
@@ -185,6 +187,20 @@ void describe_warpgroup(const Instruction& n, InstructionInfo& info) {
                                 n.shape.columns * n.shape.depth * element_bits / 8 / 4;
 }
 
+void describe_tensor_memory(const Instruction& n, InstructionInfo& info) {
+    if (n.has(Modifier::wait_ld) || n.has(Modifier::wait_st)) {
+        info.tensor_memory = n.has(Modifier::wait_ld) ? TensorMemoryUse::wait_load : TensorMemoryUse::wait_store;
+    } else if (n.has(Modifier::ld) || n.has(Modifier::st)) {
+        info.tensor_memory = n.has(Modifier::ld) ? TensorMemoryUse::load : TensorMemoryUse::store;
+        const TensorDetails details = tensor_details(n);
+        info.tensor_memory_bytes = details.registers * kWarpSize * 4u * (details.packs ? 2u : 1u);
+    } else if (n.has(Modifier::alloc) || n.has(Modifier::dealloc) || n.has(Modifier::relinquish_alloc_permit)) {
+        info.tensor_memory = TensorMemoryUse::allocate;
+    } else if (!n.has(Modifier::before_thread_sync) && !n.has(Modifier::after_thread_sync)) {
+        info.tensor_memory = TensorMemoryUse::issue;
+    }
+}
+
 }  // namespace
 
 InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned compute_capability) {
@@ -214,8 +230,11 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
     if (is_matrix_multiply(n)) {
         info.tensor_macs = multiply_accumulates(n);
         info.tensor_type = matrix_types(n).a;
+        // Formats that have a byte for each element go at the rate of 8 bits.
+        if (n.has(Modifier::kind_f8f6f4) || n.has(Modifier::kind_mxf8f6f4)) info.tensor_type = Type::e4m3;
     }
     if (n.opcode == Opcode::wgmma) describe_warpgroup(n, info);
+    if (n.opcode == Opcode::tcgen05) describe_tensor_memory(n, info);
     for (const std::uint32_t r : use.reads) info.reads.push_back(static_cast<std::uint16_t>(r));
     for (const std::uint32_t r : use.writes) info.writes.push_back(static_cast<std::uint16_t>(r));
     return info;

@@ -31,8 +31,19 @@ numerics::Format format_of(Type type) {
             return numerics::Format::tf32;
         case Type::f64:
             return numerics::Format::fp64;
+        case Type::e2m1x2:
+        case Type::e2m1x4:
+            return numerics::Format::e2m1;
+        case Type::e2m3x2:
+        case Type::e2m3x4:
+            return numerics::Format::e2m3;
+        case Type::e3m2x2:
+        case Type::e3m2x4:
+            return numerics::Format::e3m2;
         case Type::e4m3x2:
+        case Type::e4m3x4:
             return numerics::Format::e4m3;
+        case Type::e5m2x4:
         case Type::e5m2x2:
             return numerics::Format::e5m2;
         default:
@@ -150,6 +161,14 @@ std::uint32_t alignment_of(const Instruction& n) {
     return static_cast<std::uint32_t>(given.bits);
 }
 
+// mma of narrow formats: A in bits 0 to 3, B in 4 to 7 as numerics::Format; scales of ue4m3 in 8, for 16 elements in 9; f16 results in 10.
+std::uint16_t narrow_product(const Instruction& n) {
+    const MatrixTypes types = matrix_types(n);
+    const auto code = [](Type type) { return static_cast<unsigned>(*matrix_format(type)); };
+    const bool scales_of_4 = n.type(4) == Type::ue4m3, sixteen = n.has(Modifier::scale_vec_4);
+    return static_cast<std::uint16_t>(code(types.a) | code(types.b) << 4 | (scales_of_4 ? 1u << 8 : 0u) | (sixteen ? 1u << 9 : 0u) | (types.d == Type::f16 ? 1u << 10 : 0u));
+}
+
 void check_sparsity_selector(const Instruction& n) {
     if (!is_sparse_multiply(n)) return;
     const unsigned choices = metadata_choices(n);
@@ -260,6 +279,7 @@ void set_instruction_details(const Instruction& n, DecodedInstruction& decoded) 
             break;
         case Opcode::mma:
             check_sparsity_selector(n);
+            if (n.has(Modifier::kind_f8f6f4) || n.has(Modifier::block_scale)) decoded.immediate = narrow_product(n);
             break;
         case Opcode::alloca:
             decoded.target = alignment_of(n);

@@ -69,6 +69,24 @@ void require_target(const Module& module, const Kernel& kernel) {
     }
 }
 
+// Products of pairs and of single CTAs do not mix (PTX manual, "tcgen05": .cta_group); targets without the letter a or f have no tcgen05.
+void check_tensor_memory(const Module& module, const Kernel& kernel) {
+    const Instruction* first = nullptr;
+    for (const Instruction& n : kernel.instructions) {
+        if (n.opcode != Opcode::tcgen05) continue;
+        const char last = module.target.empty() ? ' ' : module.target.back();
+        if ((last != 'a' && last != 'f') || module.compute_capability < 100 || module.compute_capability >= 120) {
+            throw Error("tcgen05 needs .target sm_100a or another of its family, this module is for " + module.target,
+                        {module.file_name, n.line, kernel.name}, "compile with -arch=sm_100a");
+        }
+        if (!n.has(Modifier::cta_group_1) && !n.has(Modifier::cta_group_2)) continue;
+        if (first == nullptr) first = &n;
+        if (first->has(Modifier::cta_group_1) == n.has(Modifier::cta_group_1)) continue;
+        throw Error("tcgen05 of another .cta_group than in line " + std::to_string(first->line), {module.file_name, n.line, kernel.name},
+                    "use one .cta_group in the whole kernel");
+    }
+}
+
 std::vector<std::byte> build_constant_bank(const Kernel& kernel) {
     std::vector<std::byte> bank;
     for (const Variable& variable : kernel.variables) {
@@ -215,6 +233,7 @@ LoadedKernel::LoadedKernel(const std::shared_ptr<const Module>& module, const st
     Kernel& kernel = loaded.kernel;
     if (may_run_off(kernel)) append_exit(kernel);
     require_target(*module, kernel);
+    check_tensor_memory(*module, kernel);
     if (assembly == Assembly::scheduled && !kernel.machine_code) assemble(kernel);
     loaded.scoreboard_size = kernel.registers.size() + 1;
     if (loaded.scoreboard_size > 65535) {
@@ -247,6 +266,7 @@ LoadedKernel::LoadedKernel(const std::shared_ptr<const Module>& module, const st
         if (calls_through_pointer(kernel, kernel.instructions[i]))
             loaded.information.back().machine_operations = 4;
         if (is_asynchronous(kernel.instructions[i])) loaded.uses_memory_barriers = true;
+        if (kernel.instructions[i].opcode == Opcode::tcgen05) loaded.uses_tensor_memory = loaded.uses_memory_barriers = true;
         loaded.uses_shared_memory = loaded.uses_shared_memory ||
                                     kernel.instructions[i].space == StateSpace::shared ||
                                     kernel.instructions[i].second_space == StateSpace::shared;

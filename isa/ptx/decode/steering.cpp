@@ -27,6 +27,12 @@ bool calls_runtime(const Kernel& kernel, const Instruction& instruction, Runtime
     return site.kind == CallSite::Kind::runtime && site.runtime == function;
 }
 
+// What is performed in timing mode: allocation, which others wait for, and work that ends later.
+bool begins_tensor_work(const Instruction& n) {
+    return n.has(Modifier::alloc) || n.has(Modifier::dealloc) || n.has(Modifier::relinquish_alloc_permit) || n.has(Modifier::mma) ||
+           n.has(Modifier::commit) || n.has(Modifier::cp) || n.has(Modifier::shift);
+}
+
 bool is_control(const Kernel& kernel, const Instruction& instruction) {
     switch (instruction.opcode) {
         case Opcode::bra:
@@ -46,6 +52,8 @@ bool is_control(const Kernel& kernel, const Instruction& instruction) {
             return !instruction.has(Modifier::warp);
         case Opcode::wgmma:
             return instruction.has(Modifier::wait_group);
+        case Opcode::tcgen05:
+            return begins_tensor_work(instruction);
         default:
             return false;
     }
@@ -242,6 +250,9 @@ class Slicer {
         for (std::size_t i = 0; i < uses.size(); ++i) describe_access(i);
     }
 
+    /// After run(): what is read from tensor memory steers.
+    bool tensor_values_steer() const { return tensor_values_steer_; }
+
     SteeringSlice run() {
         for (std::size_t i = 0; i < uses_.size(); ++i) seed(i);
         for (bool changed = true; changed;) {
@@ -279,6 +290,7 @@ class Slicer {
 
     void describe_asynchronous(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
+        if (n.opcode == Opcode::clusterlaunchcontrol) return;
         if (is_bulk_copy(n)) return describe_bulk_copy(i);
         const StateSpace shared = StateSpace::shared;
         if (n.opcode == Opcode::st) writes_[i] = region(n.operands[0], shared);
@@ -311,6 +323,11 @@ class Slicer {
                 if (n.has(Modifier::mma_async)) {
                     reads_[i] = {.exists = true, .space = StateSpace::shared, .roots = 0, .anywhere = true};
                 }
+                break;
+            case Opcode::tcgen05:
+                if (n.has(Modifier::alloc)) writes_[i] = region(n.operands[0], StateSpace::shared);
+                // Descriptors say where at run time only.
+                if (n.has(Modifier::mma) || n.has(Modifier::cp)) reads_[i] = {.exists = true, .space = StateSpace::shared, .roots = 0, .anywhere = true};
                 break;
             case Opcode::st:
                 writes_[i] = region(n.operands[0], n.space);
@@ -364,7 +381,10 @@ class Slicer {
     // performed. Bytes that copies move matter only where something that steers is read from.
     void seed_asynchronous(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
-        if (n.opcode == Opcode::st || n.opcode == Opcode::red || n.opcode == Opcode::tensormap) return;
+        if (n.opcode == Opcode::st || n.opcode == Opcode::red || n.opcode == Opcode::tensormap) {
+            if (n.has(Modifier::bulk)) mark_operand(n.operands[1]);
+            return;
+        }
         const bool copies = is_bulk_copy(n);
         slice_.evaluated[i] = !copies;
         const std::size_t count = n.operands.size() - (n.has(Modifier::cache_hint) ? 1 : 0);
@@ -376,8 +396,23 @@ class Slicer {
         add_region(region(map, StateSpace::global));
     }
 
+    // Which column an address names decides about no time. The size of an allocation does, and of a product the instruction descriptor, and
+    // whom a commit tells.
+    void seed_tensor_memory(std::size_t i) {
+        const Instruction& n = kernel_.instructions[i];
+        if (n.guard >= 0) mark(static_cast<std::uint32_t>(n.guard));
+        if (!begins_tensor_work(n)) return;
+        slice_.evaluated[i] = true;
+        if (n.has(Modifier::alloc) || n.has(Modifier::dealloc)) mark_operand(n.operands[1]);
+        if (n.has(Modifier::commit) && n.operands.size() > 1) mark_operand(n.operands[1]);
+        if (n.has(Modifier::alloc) || n.has(Modifier::commit))
+            for (const std::uint32_t r : uses_[i].address_reads) mark(r);
+        if (n.has(Modifier::mma)) mark_operand(n.operands[n.has(Modifier::sp) ? 4 : 3]);
+    }
+
     void seed(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
+        if (n.opcode == Opcode::tcgen05) return seed_tensor_memory(i);
         for (const std::uint32_t r : uses_[i].address_reads) mark(r);
         if (n.guard >= 0) mark(static_cast<std::uint32_t>(n.guard));
         if (is_asynchronous(n)) return seed_asynchronous(i);
@@ -408,6 +443,14 @@ class Slicer {
                                                    [&](const Region& r) { return overlap(r, writes_[i]); });
         if (!steers || done_[i]) return false;
         done_[i] = true;
+        // Values of tensor memory are not followed: where they steer, all are computed.
+        if (kernel_.instructions[i].opcode == Opcode::tcgen05 && kernel_.instructions[i].has(Modifier::ld)) tensor_values_steer_ = true;
+        if (kernel_.instructions[i].opcode == Opcode::tcgen05 && kernel_.instructions[i].has(Modifier::alloc)) return true;
+        // Queries of answers look at nothing: machine/launch_control.cpp.
+        if (kernel_.instructions[i].opcode == Opcode::clusterlaunchcontrol) {
+            slice_.evaluated[i] = true;
+            return true;
+        }
         slice_.evaluated[i] = true;
         for (const std::uint32_t r : uses_[i].reads) mark(r);
         if (reads_[i].exists) add_region(reads_[i]);
@@ -451,6 +494,7 @@ class Slicer {
     std::vector<Region> reads_, writes_;
     std::vector<Region> steering_;  // one per space, and per spilled value
     std::vector<bool> done_;        // operands have been marked
+    bool tensor_values_steer_ = false;
     SteeringSlice slice_;
 };
 
@@ -483,16 +527,24 @@ bool needs_everything(const Kernel& kernel) {
 
 }  // namespace
 
+namespace {
+
+SteeringSlice whole_kernel(const Kernel& kernel, std::size_t instructions) {
+    SteeringSlice slice;
+    slice.everything = slice.shared_memory = slice.writes_global = true;
+    slice.evaluated.assign(instructions, true);
+    slice.registers.assign(kernel.registers.size() + 1, true);
+    slice.count = instructions;
+    return slice;
+}
+
+}  // namespace
+
 SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses) {
-    if (needs_everything(kernel)) {
-        SteeringSlice slice;
-        slice.everything = slice.shared_memory = slice.writes_global = true;
-        slice.evaluated.assign(uses.size(), true);
-        slice.registers.assign(kernel.registers.size() + 1, true);
-        slice.count = uses.size();
-        return slice;
-    }
-    return Slicer(kernel, uses).run();
+    if (needs_everything(kernel)) return whole_kernel(kernel, uses.size());
+    Slicer slicer(kernel, uses);
+    SteeringSlice slice = slicer.run();
+    return slicer.tensor_values_steer() ? whole_kernel(kernel, uses.size()) : slice;
 }
 
 }  // namespace heddle::ptx

@@ -44,6 +44,17 @@ inline constexpr InstructionForm kConversionForms[] = {
     {cvt, "rn satfinite relu? e4m3x2|e5m2x2 f16x2", "=b16 1", P::half, 1, &Generation::has_fp8, 40},
     {cvt, "rn relu satfinite e4m3x2|e5m2x2 f16x2", "=b16 1", P::half, 1, &Generation::has_fp8, 40},
     {cvt, "rn relu? f16x2 e4m3x2|e5m2x2", "=0 b16", P::half, 1, &Generation::has_fp8, 20},
+    // Formats of 6 and 4 bits and scales (sm_100a, sm_120a): one operation each is an assumption.
+    {cvt, "rn satfinite relu? e2m1x2 f32", "=~b8 1 1", P::half},
+    {cvt, "rn satfinite relu? e2m3x2|e3m2x2 f32", "=b16 1 1", P::half},
+    {cvt, "rn relu? f16x2 e2m1x2", "=0 ~b8", P::half},
+    {cvt, "rn relu? f16x2 e2m3x2|e3m2x2", "=0 b16", P::half},
+    {cvt, "rz|rp satfinite? ue8m0x2 f32", "=b16 1 1", P::half},
+    {cvt, "rz|rp satfinite? ue8m0x2 bf16x2", "=b16 1", P::half},
+    {cvt, "rn bf16x2 ue8m0x2", "=0 b16", P::half},
+    {cvt, "rs relu? satfinite? f16x2|bf16x2 f32", "=0 1 1 b32", P::half},
+    {cvt, "rs relu? satfinite e4m3x4|e5m2x4|e2m3x4|e3m2x4 f32", "=b32 f32*4 b32", P::half},
+    {cvt, "rs relu? satfinite e2m1x4 f32", "=b16 f32*4 b32", P::half},
     {cvt, "pack sat u16|s16 s32", "=b32 s32 s32"},
     {cvt, "pack sat u8|s8|u4|s4|u2|s2 s32 b32", "=b32 s32 s32 b32"},
 };

@@ -38,6 +38,9 @@ inline constexpr InstructionForm kFloatForms[] = {
     {min, "ftz? NaN? xorsign abs f32", "=0 0 0", P::fp32},
     {min, "f64", "=0 0 0", P::fp64, 7},
     {max, "ftz? NaN? f32", "=0 0 0", P::fp32},
+    // Of three (sm_100): FMNMX3.
+    {min, "ftz? NaN? abs? f32", "=0 0 0 0", P::fp32},
+    {max, "ftz? NaN? abs? f32", "=0 0 0 0", P::fp32},
     {max, "ftz? NaN? xorsign abs f32", "=0 0 0", P::fp32},
     {max, "f64", "=0 0 0", P::fp64, 7},
     {copysign, "f32", "=0 0 0"},

@@ -12,6 +12,8 @@ namespace heddle::ptx::forms {
 inline constexpr InstructionForm kMatrixForms[] = {
     {ldmatrix, "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "=b32x [", P::load_store},
     {stmatrix, "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "[ b32x", P::load_store},
+    // Rows of 16 elements of 6 or 4 bits, 16 bytes apart, as a byte each.
+    {ldmatrix, "sync aligned m8n16 x1|x2|x4 shared|shared::cta? b8x16 b6x16_p32|b4x16_p64", "=b32x [", P::load_store},
     // the same in another order, as libraries write them
     {ldmatrix, "sync aligned x1|x2|x4 trans? m8n8 shared|shared::cta? b16", "=b32x [", P::load_store},
     {stmatrix, "sync aligned x1|x2|x4 trans? m8n8 shared|shared::cta? b16", "[ b32x", P::load_store},
@@ -34,6 +36,15 @@ inline constexpr InstructionForm kMatrixForms[] = {
     {mma, "sync aligned m16n8k4 row col rn|rz|rm|rp? f64 f64 f64 f64", "=f64*4 f64*2 f64*1 f64*4", P::tensor},
     {mma, "sync aligned m16n8k8 row col rn|rz|rm|rp? f64 f64 f64 f64", "=f64*4 f64*4 f64*2 f64*4", P::tensor},
     {mma, "sync aligned m16n8k16 row col rn|rz|rm|rp? f64 f64 f64 f64", "=f64*4 f64*8 f64*4 f64*4", P::tensor},
+
+    // Of graphics boards from Blackwell on (sm_120a): formats of 8, 6 and 4 bits in any pair, each element in a byte, and block scales: behind A, B
+    // and C the scales of A, which byte and which threads have them, and the same of B.
+    {mma, "sync aligned m16n8k32 row col kind::f8f6f4 f32 e4m3|e5m2|e3m2|e2m3|e2m1 e4m3|e5m2|e3m2|e2m3|e2m1 f32", "=f32*4 b32*4 b32*2 f32*4", P::tensor},
+    {mma, "sync aligned m16n8k32 row col kind::f8f6f4 f16 e4m3|e5m2|e3m2|e2m3|e2m1 e4m3|e5m2|e3m2|e2m3|e2m1 f16", "=b32*2 b32*4 b32*2 b32*2", P::tensor},
+    {mma, "sync aligned m16n8k32 row col kind::mxf8f6f4 block_scale scale_vec::1X? f32 e4m3|e5m2|e3m2|e2m3|e2m1 e4m3|e5m2|e3m2|e2m3|e2m1 f32 ue8m0", "=f32*4 b32*4 b32*2 f32*4 b32*1 b16*2 b32*1 b16*2", P::tensor},
+    {mma, "sync aligned m16n8k64 row col kind::mxf4 block_scale scale_vec::2X? f32 e2m1 e2m1 f32 ue8m0", "=f32*4 b32*4 b32*2 f32*4 b32*1 b16*2 b32*1 b16*2", P::tensor},
+    {mma, "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::2X f32 e2m1 e2m1 f32 ue8m0", "=f32*4 b32*4 b32*2 f32*4 b32*1 b16*2 b32*1 b16*2", P::tensor},
+    {mma, "sync aligned m16n8k64 row col kind::mxf4nvf4 block_scale scale_vec::4X f32 e2m1 e2m1 f32 ue8m0|ue4m3", "=f32*4 b32*4 b32*2 f32*4 b32*1 b16*2 b32*1 b16*2", P::tensor},
 
     // mma of quad pairs. One row per pair of layouts: which came first is read from the row.
     {mma, "sync aligned m8n8k4 row row f32 f16 f16 f32", "=f32*8 b32*2 b32*2 f32*8", P::tensor, 4},

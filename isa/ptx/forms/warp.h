@@ -14,6 +14,7 @@ inline constexpr InstructionForm kWarpForms[] = {
     {elect, "sync", "=b32 |=pred b32", P::integer, 2},
     {redux, "sync add|min|max u32|s32", "=0 0 b32", P::special, 2},
     {redux, "sync and|or|xor b32", "=0 0 b32", P::special, 2},
+    {redux, "sync min|max abs? NaN? f32", "=0 0 b32", P::special, 2},
     {match, "any sync b32|b64", "=b32 0 b32", P::special},
     {match, "all sync b32|b64", "=b32 |=pred? 0 b32", P::special},
 };

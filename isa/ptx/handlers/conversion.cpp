@@ -314,7 +314,7 @@ void general_pack(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t* b = words<float>(warp, i.operand[2]);
     std::uint32_t* d = words<std::uint32_t>(warp, i.operand[0]);
     const auto to = static_cast<numerics::Format>(i.immediate & 0xFu);
-    const unsigned shift = to == numerics::Format::fp16 || to == numerics::Format::bf16 ? 16 : 8;
+    const unsigned shift = to == numerics::Format::fp16 || to == numerics::Format::bf16 ? 16 : to == numerics::Format::e2m1 ? 4 : 8;
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
         if ((mask >> lane & 1u) == 0) continue;
         d[lane] = static_cast<std::uint32_t>(convert_one(a[lane], i.immediate) << shift |
@@ -327,12 +327,111 @@ void general_packed(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
     std::uint32_t* d = words<std::uint32_t>(warp, i.operand[0]);
     const bool widens = static_cast<numerics::Format>(i.immediate & 0xFu) == numerics::Format::fp16;
-    const unsigned from = widens ? 8 : 16, to = widens ? 16 : 8;
+    const unsigned narrow = static_cast<numerics::Format>(i.immediate >> 4 & 0xFu) == numerics::Format::e2m1 ? 4 : 8;
+    const unsigned from = widens ? narrow : 16, to = widens ? 16 : 8;
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
         if ((mask >> lane & 1u) == 0) continue;
         const std::uint32_t field = (1u << from) - 1;
         d[lane] = static_cast<std::uint32_t>(convert_one(a[lane] & field, i.immediate) |
                                              convert_one(a[lane] >> from & field, i.immediate) << to);
+    }
+}
+
+// ---- Scales: ue8m0 has an exponent of 8 bits and nothing else, so 2^(bits - 127); 0xFF is NaN. Zero becomes the smallest. ----
+
+// A binary32, rounded towards zero or up. `saturates`: infinity becomes the largest number, else NaN.
+std::uint32_t to_scale(std::uint32_t bits, bool up, bool saturates) {
+    const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
+    if (magnitude > 0x7F800000u) return 0xFF;
+    if (magnitude == 0x7F800000u) return saturates ? 0xFE : 0xFF;
+    const bool negative = bits >> 31 != 0;
+    std::uint32_t exponent = magnitude >> 23, fraction = magnitude & 0x7FFFFFu;
+    if (negative) return 0;  // scales have no sign: what lies below the smallest
+    // A subnormal number is at most half of what exponent 1 stands for, 2^-127 is the number of code 0.
+    if (exponent == 0) return up && fraction > 0x400000u ? 1 : 0;
+    if (up && fraction != 0) ++exponent;
+    return exponent >= 0xFF ? (saturates ? 0xFEu : 0xFFu) : exponent;
+}
+
+template <bool kUp, bool kSaturates>
+void pack_scales(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t *a = words<float>(warp, i.operand[1]), *b = words<float>(warp, i.operand[2]);
+    std::uint32_t* d = words<std::uint32_t>(warp, i.operand[0]);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if ((mask >> lane & 1u) != 0) d[lane] = to_scale(a[lane], kUp, kSaturates) << 8 | to_scale(b[lane], kUp, kSaturates);
+    }
+}
+template <bool kUp, bool kSaturates>
+void narrow_scales(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
+    std::uint32_t* d = words<std::uint32_t>(warp, i.operand[0]);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if ((mask >> lane & 1u) != 0)
+            d[lane] = to_scale(a[lane] & 0xFFFF0000u, kUp, kSaturates) << 8 | to_scale(a[lane] << 16, kUp, kSaturates);
+    }
+}
+// Exact: 2^-127 is a subnormal bfloat16.
+void widen_scales(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
+    std::uint32_t* d = words<std::uint32_t>(warp, i.operand[0]);
+    const auto wide = [](std::uint32_t code) { return code == 0xFF ? 0x7FFFu : code == 0 ? 0x40u : code << 7; };
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if ((mask >> lane & 1u) != 0) d[lane] = wide(a[lane] >> 8 & 0xFF) << 16 | wide(a[lane] & 0xFF);
+    }
+}
+template <bool kUp, bool kSaturates>
+Handler choose_scales(const Instruction& n) {
+    return n.type(1) == Type::f32 ? pack_scales<kUp, kSaturates> : narrow_scales<kUp, kSaturates>;
+}
+
+// ---- Stochastic rounding (.rs): random bits are added below the last bit that is kept, and the sum is cut. Of two elements the upper 16
+// of the 32 random bits belong to the first operand; of four each has a byte, the last operand the lowest. That all 16 (8) bits of an
+// element count, for every format, is an assumption: the manual's figures are of f16x2 and bf16x2. ----
+
+std::uint64_t round_stochastically(numerics::Format to, std::uint32_t bits, std::uint32_t random, unsigned random_bits, const Decoded& i) {
+    const numerics::Decoded value = numerics::decode(numerics::Format::fp32, bits);
+    numerics::Conversion conversion = conversion_of(i.immediate);
+    conversion.rounding = numerics::Rounding::toward_zero;
+    if (value.number_class != numerics::NumberClass::finite)
+        return limit(to, numerics::convert(to, numerics::Format::fp32, bits, conversion), i.immediate);
+    // In units of 2^-30 of the last place that `to` has at this exponent.
+    const numerics::FormatTraits traits = numerics::traits(to);
+    constexpr int kBelow = 30;
+    int leading = value.exponent;
+    for (std::uint64_t s = value.significand; s != 0 && s >> 23 == 0; s <<= 1) --leading;
+    const int last = std::max(leading, traits.minimum_exponent()) - static_cast<int>(traits.fraction_bits);
+    const int shift = value.exponent - 23 - (last - kBelow);
+    std::uint64_t magnitude = shift >= 0 ? value.significand << shift : shift > -64 ? value.significand >> -shift : 0;
+    magnitude += std::uint64_t{random} << (kBelow - static_cast<int>(random_bits));
+    // Cut here: the carry may have made another last bit, below which encode() cuts again.
+    magnitude = magnitude >> kBelow << kBelow;
+    return limit(to, numerics::encode(to, value.negative, magnitude, last - kBelow, conversion), i.immediate);
+}
+
+void pack_stochastically(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t *a = words<float>(warp, i.operand[1]), *b = words<float>(warp, i.operand[2]), *random = words<std::uint32_t>(warp, i.operand[3]);
+    std::uint32_t* d = words<std::uint32_t>(warp, i.operand[0]);
+    const auto to = static_cast<numerics::Format>(i.immediate & 0xFu);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if ((mask >> lane & 1u) == 0) continue;
+        d[lane] = static_cast<std::uint32_t>(round_stochastically(to, a[lane], random[lane] >> 16, 16, i) << 16 |
+                                             round_stochastically(to, b[lane], random[lane] & 0xFFFFu, 16, i));
+    }
+}
+
+void pack_four_stochastically(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t* random = words<std::uint32_t>(warp, i.operand[2]);
+    std::uint32_t* d = words<std::uint32_t>(warp, i.operand[0]);
+    const auto to = static_cast<numerics::Format>(i.immediate & 0xFu);
+    const unsigned width = to == numerics::Format::e2m1 ? 4 : 8;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        if ((mask >> lane & 1u) == 0) continue;
+        std::uint32_t result = 0;
+        for (unsigned e = 0; e < 4; ++e) {
+            const std::uint32_t bits = words<float>(warp, warp.elements[i.operand[1] + 3 - e])[lane];
+            result |= static_cast<std::uint32_t>(round_stochastically(to, bits, random[lane] >> 8 * e & 0xFFu, 8, i)) << e * width;
+        }
+        d[lane] = result;
     }
 }
 
@@ -406,7 +505,14 @@ Handler floats(const Instruction& instruction) {
     const bool pair =
         instruction.operands[2 < instruction.operands.size() ? 2 : 0].kind != Operand::Kind::none &&
         instruction.operands.size() == 3;
-    const bool packed_source = from == Type::f16x2 || from == Type::e4m3x2 || from == Type::e5m2x2;
+    if (to == Type::ue8m0x2) {
+        const bool up = instruction.has(Modifier::rp), saturates = instruction.has(Modifier::satfinite);
+        if (up) return saturates ? choose_scales<true, true>(instruction) : choose_scales<true, false>(instruction);
+        return saturates ? choose_scales<false, true>(instruction) : choose_scales<false, false>(instruction);
+    }
+    if (from == Type::ue8m0x2) return widen_scales;
+    if (instruction.has(Modifier::rs)) return instruction.operands[1].kind == Operand::Kind::vector ? pack_four_stochastically : pack_stochastically;
+    const bool packed_source = from == Type::e2m1x2 || from == Type::e2m3x2 || from == Type::e3m2x2 || from == Type::f16x2 || from == Type::e4m3x2 || from == Type::e5m2x2;
     if (packed_source) return general_packed;
     const bool nearest = instruction.has(Modifier::rn);
     const bool plain =

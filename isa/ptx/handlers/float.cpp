@@ -114,6 +114,17 @@ struct Extreme {
             return a_nan ? (b_nan ? quiet_nan<T>() : y) : (b_nan ? x : extreme);
     }
 };
+// Of three, in the order of their operands.
+template <bool kFlush, bool kNan, bool kMaximum, bool kAbsolute>
+struct ExtremeOfThree {
+    float operator()(float a, float b, float c) const {
+        const Extreme<kFlush, kNan, kMaximum> extreme;
+        if constexpr (kAbsolute)
+            return extreme(extreme(std::fabs(a), std::fabs(b)), std::fabs(c));
+        else
+            return extreme(extreme(a, b), c);
+    }
+};
 // .xorsign.abs: of the magnitudes, with the product of the signs unless the result is NaN.
 template <bool kFlush, bool kNan, bool kMaximum>
 struct ExtremeMagnitude {
@@ -179,8 +190,21 @@ Handler choose_approximate_division(const Instruction& instruction) {
                                           : f32(std::false_type(), std::false_type());
 }
 
+template <bool kMaximum, bool kAbsolute>
+Handler choose_extreme_of_three(const Instruction& instruction) {
+    const bool flushes = instruction.has(Modifier::ftz);
+    if (instruction.has(Modifier::nan_propagating)) {
+        return flushes ? ternary<ExtremeOfThree<true, true, kMaximum, kAbsolute>, float, float, float, float>
+                       : ternary<ExtremeOfThree<false, true, kMaximum, kAbsolute>, float, float, float, float>;
+    }
+    return flushes ? ternary<ExtremeOfThree<true, false, kMaximum, kAbsolute>, float, float, float, float>
+                   : ternary<ExtremeOfThree<false, false, kMaximum, kAbsolute>, float, float, float, float>;
+}
+
 template <bool kMaximum>
 Handler choose_extreme(const Instruction& instruction) {
+    if (instruction.operands.size() == 4)
+        return instruction.has(Modifier::abs) ? choose_extreme_of_three<kMaximum, true>(instruction) : choose_extreme_of_three<kMaximum, false>(instruction);
     if (instruction.type() == Type::f64)
         return binary<Extreme<false, false, kMaximum>, double, double, double>;
     const bool flushes = instruction.has(Modifier::ftz), nan = instruction.has(Modifier::nan_propagating);

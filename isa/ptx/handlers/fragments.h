@@ -122,6 +122,7 @@ using Accumulators =
 /// Selectors of the matrix families; nullptr when there is no such operation.
 Handler select_float_multiply(const Instruction& instruction);
 Handler select_quad_multiply(const Instruction& instruction);  ///< m8n8k4 in f16
+Handler select_narrow_multiply(const Instruction& instruction);  ///< kind::f8f6f4, and with block scales
 Handler select_integer_multiply(const Instruction& instruction);
 Handler select_sparse_multiply(const Instruction& instruction);
 Handler select_matrix_move(const Instruction& instruction, bool evaluate);  ///< ldmatrix, stmatrix, movmatrix

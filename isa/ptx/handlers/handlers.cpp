@@ -68,6 +68,7 @@ Handler select_handler(const Instruction& instruction, const HandlerRequest& req
     if (const Handler call = select_call(instruction)) return call;
     if (const Handler control = select_control(instruction)) return control;
     if (const Handler stack = select_stack(instruction)) return stack;
+    if (instruction.opcode == Opcode::clusterlaunchcontrol) return select_launch_control(instruction);
     if (is_asynchronous(instruction)) return select_asynchronous(instruction, request.evaluate);
     if (is_texture_instruction(instruction)) return select_texture_instruction(instruction, request.evaluate);
     const Handler handler = select_variant(instruction, request);

@@ -1,6 +1,9 @@
 #include "isa/ptx/handlers/matrix_descriptor.h"
 
 #include <cstring>
+#include <string>
+
+#include "isa/common/error.h"
 
 namespace heddle::ptx {
 namespace {
@@ -14,6 +17,7 @@ std::uint32_t field(std::uint64_t bits, unsigned lowest) {
 // `linear` is the address before swizzling.
 std::uint32_t swizzled(const MatrixDescriptor& matrix, std::uint32_t linear) {
     const std::uint32_t line = (linear >> 7) - matrix.base_offset;
+    if (matrix.wide_atoms) return linear ^ (line & 3u) << 5;
     const std::uint32_t chunks = matrix.swizzle_bytes / kChunk;
     return linear ^ (line & (chunks - 1)) << 4;
 }
@@ -31,8 +35,8 @@ std::uint32_t mn_major_chunk(const MatrixDescriptor& matrix, unsigned chunk, uns
         return swizzled(matrix,
                         matrix.start + kChunk * (k % 8) + matrix.leading * (k / 8) + matrix.stride * chunk);
     }
-    const unsigned chunks = matrix.swizzle_bytes / kChunk;
-    return swizzled(matrix, matrix.start + matrix.swizzle_bytes * (k % 8) + matrix.stride * (k / 8) +
+    const unsigned chunks = matrix.swizzle_bytes / kChunk, lines = matrix.wide_atoms ? 4 : 8;
+    return swizzled(matrix, matrix.start + matrix.swizzle_bytes * (k % lines) + matrix.stride * (k / lines) +
                                 kChunk * (chunk % chunks) + matrix.leading * (chunk / chunks));
 }
 
@@ -79,6 +83,32 @@ MatrixDescriptor decode_matrix_descriptor(std::uint64_t bits) {
     matrix.stride = field(bits, 32);
     matrix.base_offset = static_cast<std::uint8_t>(bits >> 49 & 7u);
     matrix.swizzle_bytes = kSwizzleBytes[bits >> 62];
+    return matrix;
+}
+
+MatrixDescriptor decode_tensor_descriptor(std::uint64_t bits) {
+    MatrixDescriptor matrix = decode_matrix_descriptor(bits);
+    if ((bits >> 52 & 1u) != 0) throw Error("a matrix descriptor of tcgen05 with an absolute leading dimension (bit 52)", {}, "give the offset");
+    switch (bits >> 61) {
+        case 0:
+            matrix.swizzle_bytes = 16;
+            break;
+        case 1:
+            matrix.wide_atoms = true;
+            matrix.swizzle_bytes = 128;
+            break;
+        case 2:
+            matrix.swizzle_bytes = 128;
+            break;
+        case 4:
+            matrix.swizzle_bytes = 64;
+            break;
+        case 6:
+            matrix.swizzle_bytes = 32;
+            break;
+        default:
+            throw Error("a matrix descriptor of tcgen05 with the swizzle " + std::to_string(bits >> 61), {}, "bits 61 to 63 must be 0, 1, 2, 4 or 6");
+    }
     return matrix;
 }
 

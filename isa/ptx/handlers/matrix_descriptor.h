@@ -37,10 +37,15 @@ struct MatrixDescriptor {
     std::uint32_t stride = 0;         ///< stride dimension byte offset
     std::uint8_t base_offset = 0;     ///< line at which the swizzle pattern starts, 0 to 7
     std::uint8_t swizzle_bytes = 16;  ///< W: 32, 64 or 128; 16: none
+    bool wide_atoms = false;          ///< tcgen05: what is swizzled are 32 bytes, and a pattern has 4 lines (MN-major only)
 };
 
 /// Takes the 64 bits of the operand apart; PTX manual, "Matrix Descriptor Format".
 MatrixDescriptor decode_matrix_descriptor(std::uint64_t bits);
+
+/// The same for tcgen05, whose descriptors differ in the swizzle: bits 61 to 63 are 0 for none, 1 for 128 bytes of atoms of 32, 2 for 128,
+/// 4 for 64 and 6 for 32 bytes. Throws heddle::Error, without a place, for other codes and for absolute leading offsets (bit 52).
+MatrixDescriptor decode_tensor_descriptor(std::uint64_t bits);
 
 /// Byte offset in shared memory of an element. `element_bytes` is 1, 2 or 4.
 std::uint32_t element_address(const MatrixDescriptor& matrix, Majorness majorness, unsigned element_bytes,

@@ -47,6 +47,26 @@ void load_matrices(State& warp, const Decoded& i, std::uint32_t mask) {
     }
 }
 
+// ldmatrix.m8n16: a row is 16 elements of kBits, one behind another from the first bit of its 16 bytes on. Each fills a byte from its lowest bit
+// on; lane l gets elements 4 (l mod 4) and the next three of row l / 4.
+template <unsigned kBits>
+void load_expanded(State& warp, const Decoded& i, std::uint32_t mask) {
+    require_whole_warp(warp, mask);
+    const unsigned count = i.elements;
+    std::array<std::uint64_t, kWarpSize> scratch;
+    const Located located = locate_rows<true>(warp, i, i.operand[1], count, false, scratch);
+    for (unsigned n = 0; n < count; ++n) {
+        std::uint32_t* destination = words<std::uint32_t>(warp, warp.elements[i.operand[0] + n]);
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            const unsigned first = 4 * kBits * (lane % 4);  // bit; the four elements begin at a byte
+            const auto four = read_unaligned<std::uint32_t>(located.at(8 * n + lane / 4) + first / 8);
+            std::uint32_t bytes = 0;
+            for (unsigned e = 0; e < 4; ++e) bytes |= (four >> kBits * e & ((1u << kBits) - 1)) << 8 * e;
+            destination[lane] = bytes;
+        }
+    }
+}
+
 template <bool kEvaluate, bool kTransposed>
 void store_matrices(State& warp, const Decoded& i, std::uint32_t mask) {
     require_whole_warp(warp, mask);
@@ -91,6 +111,8 @@ Handler select_matrix_move(const Instruction& instruction, bool evaluate) {
     switch (instruction.opcode) {
         case Opcode::ldmatrix:
             if (!evaluate) return load_matrices<false, false>;
+            if (instruction.has(Modifier::b6x16_p32)) return load_expanded<6>;
+            if (instruction.has(Modifier::b4x16_p64)) return load_expanded<4>;
             return transposed ? load_matrices<true, true> : load_matrices<true, false>;
         case Opcode::stmatrix:
             if (!evaluate) return store_matrices<false, false>;

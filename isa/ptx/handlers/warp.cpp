@@ -132,7 +132,40 @@ struct OneOf {
     std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const { return a ^ b; }
 };
 
+// Of f32: NaN loses, or wins with .NaN; -0 is less than +0.
+template <bool kMaximum, bool kAbsolute, bool kNan>
+struct FloatExtreme {
+    static float value(float a) { return kAbsolute ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(a) & 0x7FFFFFFFu) : a; }
+    float operator()(float a, float b) const {
+        const float x = value(a), y = value(b);
+        const bool x_nan = x != x, y_nan = y != y;
+        if (x_nan || y_nan) return kNan || (x_nan && y_nan) ? std::bit_cast<float>(0x7FFFFFFFu) : x_nan ? y : x;
+        if (x == y) return (std::bit_cast<std::uint32_t>(x) >> 31 != 0) == kMaximum ? y : x;
+        return (x < y) == kMaximum ? y : x;
+    }
+};
+
+// A lane alone gives its own value, too, through the operation.
+template <class Op>
+void reduce_floats(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t* a = words<float>(warp, i.operand[1]);
+    for_each_group(warp, i.operand[2], mask, [&](std::uint32_t group) {
+        const float first = unpack<float>(a[std::countr_zero(group)]);
+        float total = Op()(first, first);
+        for (std::uint32_t rest = group & (group - 1); rest != 0; rest &= rest - 1) total = Op()(total, unpack<float>(a[std::countr_zero(rest)]));
+        assign<float>(warp, i.operand[0], group, [=](unsigned) { return total; });
+    });
+}
+
+template <bool kMaximum>
+Handler choose_float_reduction(const Instruction& n) {
+    const bool nan = n.has(Modifier::nan_propagating);
+    if (n.has(Modifier::abs)) return nan ? reduce_floats<FloatExtreme<kMaximum, true, true>> : reduce_floats<FloatExtreme<kMaximum, true, false>>;
+    return nan ? reduce_floats<FloatExtreme<kMaximum, false, true>> : reduce_floats<FloatExtreme<kMaximum, false, false>>;
+}
+
 Handler choose_reduction(const Instruction& n) {
+    if (n.type() == Type::f32) return n.has(Modifier::max) ? choose_float_reduction<true>(n) : choose_float_reduction<false>(n);
     const bool is_signed = n.type() == Type::s32;
     if (n.has(Modifier::add)) return reduce<std::uint32_t, Sum>;
     if (n.has(Modifier::min))

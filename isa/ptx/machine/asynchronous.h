@@ -26,8 +26,8 @@ struct AsyncDetails {
     std::uint8_t operation = 0;                     ///< ReductionOperation
     bool multicast = false;                         ///< the copy goes to several CTAs
     bool parity = false;                            ///< a wait names the phase by its parity
-    std::uint8_t elements = 1;                      ///< st.async: of the vector
-    std::uint8_t unused = 0;                        ///< keeps all bits defined
+    std::uint8_t elements = 1;                      ///< st.async: of the vector; 4: tile::gather4 and scatter4
+    bool pair = false;                              ///< .cta_group::2: the mbarrier may be that of the other CTA of a pair
 };
 static_assert(sizeof(AsyncDetails) == 8);
 AsyncDetails async_details(const Instruction& instruction);
@@ -40,5 +40,8 @@ Handler select_memory_barrier(const Instruction& instruction);
 Handler select_bulk_copy(const Instruction& instruction, bool evaluate);
 Handler select_tensor_copy(const Instruction& instruction, bool evaluate);
 Handler select_tensor_map(const Instruction& instruction, bool evaluate);
+Handler select_bulk_fill();                                                  ///< st.bulk
+Handler select_launch_control(const Instruction& instruction);               ///< clusterlaunchcontrol, queries too
+
 
 }  // namespace heddle::ptx

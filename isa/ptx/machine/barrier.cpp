@@ -5,6 +5,7 @@
 #include "isa/ptx/machine/checker.h"
 #include "isa/ptx/machine/control.h"
 #include "isa/ptx/machine/paths.h"
+#include "isa/ptx/machine/tensor_access.h"
 
 namespace heddle::ptx {
 namespace {
@@ -179,6 +180,7 @@ void Cta::Implementation::release(unsigned number) {
 
 void Cta::Implementation::lanes_exited(Warp::State& warp) {
     if (warp.finished) {
+        if (unfinished == 1) end_tensor_memory(warp);
         --unfinished;
         ++changes;
         if (unfinished == 0 && cluster != nullptr) {

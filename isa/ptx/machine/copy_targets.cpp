@@ -20,7 +20,10 @@ std::vector<SharedPlace> find_targets(const Warp::State& warp, unsigned lane, co
     const SharedPlace place = find_shared(warp, lane, target.space, target.address, operation.bytes,
                                           target.alignment, "the destination of a bulk copy");
     operation.shared_address = static_cast<std::uint32_t>(place.offset);
-    const SharedPlace barrier = find_shared(warp, lane, target.space, target.barrier, 8, 8, "the mbarrier");
+    SharedPlace barrier = find_shared(warp, lane, target.space, target.barrier, 8, 8, "the mbarrier");
+    const bool named = target.space == StateSpace::shared_cluster && target.barrier >> kClusterRankShift != 0;
+    if (target.pair && !named && (warp.cta->cluster_rank & 1u) != 0)
+        barrier = find_shared(warp, lane, StateSpace::shared_cluster, cluster_address(warp.cta->cluster_rank - 1, barrier.offset), 8, 8, "the mbarrier");
     std::vector<SharedPlace> places;
     if (!target.multicast) {
         add_target(place, barrier, operation, places);
@@ -40,7 +43,10 @@ std::vector<SharedPlace> find_targets(const Warp::State& warp, unsigned lane, co
             fail_running(warp, lane, "a copy to CTA rank " + std::to_string(rank) + ", which does not run",
                          "let all CTAs of the cluster wait for one another before they exit");
         }
-        add_target({cta, place.offset}, {cta, barrier.offset}, operation, places);
+        Cta::Implementation* told = cta;
+        if (target.pair) told = cluster.ctas[(rank & ~1u) | (barrier.cta->cluster_rank & 1u)];
+        if (told == nullptr) fail_running(warp, lane, "a copy to a pair of CTAs of which one does not run", "let all CTAs of the cluster wait for one another before they exit");
+        add_target({cta, place.offset}, {told, barrier.offset}, operation, places);
     }
     return places;
 }

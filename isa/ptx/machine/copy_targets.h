@@ -23,6 +23,9 @@ struct CopyTarget {
     bool multicast = false;                         ///< `mask` counts
     std::uint32_t mask = 0;                         ///< of cluster ranks
     std::uint64_t alignment = 16;                   ///< bytes that the address must be a multiple of
+    /// .cta_group::2: the barrier lies in the pair of the CTA that receives the data, in the CTA of the barrier's parity; an address without a
+    /// rank is that of the first CTA of the pair, as programs write it by clearing the lowest bit of the rank.
+    bool pair = false;
 };
 std::vector<SharedPlace> find_targets(const Warp::State& warp, unsigned lane, const CopyTarget& target,
                                       AsyncOperation& operation);

@@ -9,6 +9,7 @@
 #include "isa/ptx/machine/machine.h"
 #include "isa/ptx/machine/paths.h"
 #include "isa/ptx/machine/stack.h"
+#include "isa/ptx/machine/tensor_access.h"
 #include "isa/ptx/matrix_instruction.h"
 #include "isa/target/generation.h"
 
@@ -77,6 +78,10 @@ void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Impleme
         if (n.opcode == Opcode::wgmma && !target::nearest_generation(launch.compute_capability).has_wgmma) {
             throw Error("wgmma on compute capability " + std::to_string(launch.compute_capability),
                         {kernel.file_name, n.line, kernel.kernel.name}, "only Hopper has it: 90");
+        }
+        if (n.opcode == Opcode::tcgen05 && !target::nearest_generation(launch.compute_capability).has_tcgen05) {
+            throw Error("tcgen05 on compute capability " + std::to_string(launch.compute_capability),
+                        {kernel.file_name, n.line, kernel.kernel.name}, "only Blackwell of data centres has it: 100, 101, 103 and 110");
         }
         if (!is_matrix_multiply(n)) continue;
         const MatrixTypes types = matrix_types(n);
@@ -380,6 +385,7 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) 
     if (cta.checker != nullptr) cta.checker->restart();
     cta.unfinished = static_cast<unsigned>(cta.states.size());
     cta.released_warps = 0;
+    begin_tensor_memory(cta);
     std::uint64_t threads = cta.launch.block.count();
     for (Warp::State& state : cta.states) {
         state.live = state.active = threads >= kWarpSize ? kAllLanes : (1u << threads) - 1;

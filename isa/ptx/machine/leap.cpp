@@ -62,6 +62,8 @@ Action action_of(const Instruction& n, const InstructionInfo& info, const Decode
             return memory_barrier_action(n);
         case Opcode::wgmma:
             return Action::skip;
+        case Opcode::tcgen05:
+            return info.tensor_memory == TensorMemoryUse::allocate || info.tensor_memory == TensorMemoryUse::issue ? Action::stop : Action::skip;
         default:
             break;
     }

@@ -18,6 +18,7 @@
 #include "isa/ptx/machine/call_tables.h"
 #include "isa/ptx/machine/zeroed_memory.h"
 #include "isa/ptx/schedule/register_allocation.h"
+#include "isa/ptx/tensor_memory.h"
 
 namespace heddle::ptx {
 
@@ -113,6 +114,7 @@ struct LoadedKernel::Implementation {
     std::uint32_t dynamic_shared_offset = 0;  ///< where dynamic shared memory starts
     bool uses_shared_memory = false;          ///< static, dynamic, or by a window
     bool uses_memory_barriers = false;  ///< mbarrier objects hold values in timing mode too
+    bool uses_tensor_memory = false;    ///< any tcgen05
     /// Timing mode: byte offsets of pointer parameters through which steering loads read, and through which
     /// stores write that are not evaluated. They must not point into the same allocation.
     std::vector<std::uint32_t> steering_reads, skipped_writes;
@@ -128,6 +130,7 @@ enum class PathWait : std::uint8_t {
     cta_barrier,      ///< bar, barrier; `key`: its number
     cluster_barrier,  ///< barrier.cluster.wait
     memory_barrier,   ///< mbarrier.try_wait; `key`: the address in the CTA's shared memory
+    tensor_memory,    ///< tcgen05.alloc: for columns that are free; `key`: how many
 };
 
 inline constexpr std::uint16_t kNoMeeting = 0xFFFF;
@@ -265,6 +268,9 @@ struct alignas(64) Cta::Implementation {
     unsigned cluster_rank = 0;                 ///< of the CTA in its cluster
     std::shared_ptr<Checker> own_checker;      ///< where the caller gave none
     std::unique_ptr<StepScratch> own_scratch;  ///< where the caller gave none
+    TensorMemory* tensor_memory = nullptr;     ///< of the SM, or `own_tensor_memory`; nullptr: the kernel uses none
+    std::unique_ptr<TensorMemory> own_tensor_memory;  ///< where no SM gives one
+    TensorPermits tensor_permits;              ///< what the CTA may do with it
     CtaObserver* observer = nullptr;           ///< told of released warps; may be nullptr
     std::uint32_t observer_tag = 0;            ///< the caller's own, passed to the observer
 

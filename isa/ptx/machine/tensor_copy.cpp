@@ -25,12 +25,24 @@ constexpr std::uint64_t kChunk = 16;
 struct Box {
     TensorMap map;
     Coordinates start{};
+    bool by_number = false;                 // tile::gather4, scatter4: four rows, each by its number
+    std::array<std::int64_t, 4> numbers{};  // of these rows
 };
 
 Box read_box(Warp::State& warp, const DecodedInstruction& i, unsigned slot, unsigned lane) {
     Box box;
     const std::uint64_t address = lane_address(warp, i.operand[slot], lane);
     box.map = read_tensor_map(warp, lane, address);
+    if (details_of(i).elements == 4) {
+        if (box.map.rank != 2) fail_running(warp, lane, "tile::gather4 or scatter4 with a tensor map of " + std::to_string(box.map.rank) + " dimensions", "use one of two");
+        box.by_number = true;
+        box.map.box[1] = 4;
+        box.map.element_strides[1] = 1;
+        const auto coordinate = [&](unsigned d) { return static_cast<std::int32_t>(narrow_lane(warp, warp.elements[i.operand[slot + 1] + d], lane)); };
+        box.start[0] = coordinate(0);
+        for (unsigned row = 0; row < 4; ++row) box.numbers[row] = coordinate(row + 1);
+        return box;
+    }
     if (box.map.rank != i.elements) {
         fail_running(warp, lane,
                      "a copy of " + std::to_string(i.elements) + " dimensions with a tensor map of " +
@@ -63,7 +75,7 @@ void for_each_row(const Box& box, Body body) {
         bool inside = true;
         row.address = map.address + static_cast<std::uint64_t>(box.start[0] + first) * element;
         for (unsigned d = 1; d < map.rank; ++d) {
-            const std::int64_t c = box.start[d] + std::int64_t{index[d]} * map.element_strides[d];
+            const std::int64_t c = box.by_number ? box.numbers[index[d]] : box.start[d] + std::int64_t{index[d]} * map.element_strides[d];
             inside = inside && c >= 0 && c < static_cast<std::int64_t>(map.sizes[d]);
             row.address += static_cast<std::uint64_t>(c) * map.strides[d - 1];
         }
@@ -212,6 +224,7 @@ void load_tensor(Warp::State& warp, const DecodedInstruction& i, std::uint32_t m
         target.address = lane_address(warp, i.operand[0], lane);
         target.barrier = lane_address(warp, i.operand[3], lane);
         target.multicast = details.multicast;
+        target.pair = details.pair;
         if (details.multicast) target.mask = narrow_lane(warp, i.operand[4], lane) & 0xFFFFu;
         target.alignment = kSharedAlignment;
         const std::vector<SharedPlace> places = find_targets(warp, lane, target, operation);

@@ -51,6 +51,11 @@ std::string describe_wait(const Warp::State& warp, const Path& path) {
         case PathWait::memory_barrier:
             return "for the mbarrier at shared address " + hexadecimal(path.key) + ": " +
                    describe_memory_barrier(*warp.cta, path.key) + " (" + line_of(warp, path.pc) + ")";
+        case PathWait::tensor_memory:
+            return "for " + std::to_string(path.key) + " columns of tensor memory: " +
+                   (warp.cta->tensor_permits.wanted != 0 ? std::string("the other CTA of the pair has not asked for as many, or they are not free")
+                                                         : std::to_string(warp.cta->tensor_memory->free_columns()) + " of 512 are free") +
+                   " (" + line_of(warp, path.pc) + ")";
         case PathWait::none:
             break;
     }

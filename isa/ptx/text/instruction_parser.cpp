@@ -30,7 +30,6 @@ std::string_view explain_unsupported(Opcode opcode) {
             return "references to textures and surfaces are not supported";
         case Opcode::multimem:
             return "multimem needs several devices, which are not simulated";
-        case Opcode::tcgen05:
         case Opcode::clusterlaunchcontrol:
             return "this instruction is for compute capability 10 and later";
         default:

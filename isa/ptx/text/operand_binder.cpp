@@ -140,8 +140,10 @@ bool OperandBinder::bind(const OperandPattern& pattern, const RawOperand& raw, I
     const Type type = pattern_type(pattern, instruction);
     if (pattern.vector && !(pattern.elements == 1 && raw.kind != RawOperand::Kind::vector))
         return bind_vector(pattern, type, raw, operand, complaint);
-    if (raw.kind == RawOperand::Kind::vector) return reject("a vector is not possible here");
-    if (!bind_scalar(pattern, type, raw, operand, complaint)) return false;
+    // Braces around one register are as if they were not there: "ld.global.b32 {%r1}, [%rd1]".
+    const bool braced = raw.kind == RawOperand::Kind::vector && raw.elements.size() == 1 && raw.elements[0].kind != RawOperand::Kind::vector;
+    if (raw.kind == RawOperand::Kind::vector && !braced) return reject("a vector is not possible here");
+    if (!bind_scalar(pattern, type, braced ? raw.elements[0] : raw, operand, complaint)) return false;
     if (pattern.vector) {  // a vector of one, written without braces
         Operand scalar = std::move(operand);
         operand = {};

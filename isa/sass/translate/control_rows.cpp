@@ -190,6 +190,18 @@ void translate_ret(Emitter& e, const Instruction& n) {
     m.take("DEC");
     m.finish();
     if (n.operands.empty() || n.operands[0].kind != OperandKind::general) e.refuse("a register is expected");
+    if (e.body().clone == 0 && !e.body().returns_to.empty()) {
+        const std::string skip = e.guard().empty() ? "" : e.fresh_label();
+        if (!skip.empty()) e.unguarded_principal((e.guard()[1] == '!' ? "@" + e.guard().substr(2) : "@!" + e.guard().substr(1)) + "bra " + skip + ";");
+        for (const std::uint64_t place : e.body().returns_to) {
+            const std::string here = e.predicate_temporary();
+            e.prepare("setp.eq.u32 " + here + ", " + e.general(n.operands[0].index) + ", " + std::to_string(place) + ";");
+            e.prepare("@" + here + " bra " + e.label(place) + ";");
+        }
+        if (skip.empty()) return e.unguarded_principal("trap;");
+        e.prepare("trap;");
+        return e.place_label(skip);
+    }
     e.unguarded_principal(e.guard() + "bra " + e.return_block(e.general(n.operands[0].index)) + ";");
 }
 

@@ -11,6 +11,7 @@ namespace heddle::sass {
 namespace {
 
 constexpr unsigned kParameterBank = 0, kCompilerBank = 2, kUserBank = 3, kAddressBank = 4;
+constexpr std::int64_t kLargestIndexOffset = 512;  // bytes by which an array in the parameters is read before its beginning
 constexpr std::uint32_t kReservedShared = 1024;  // of each thread block from sm_90 on
 
 std::string hexadecimal(std::uint64_t value) {
@@ -138,6 +139,12 @@ std::string Emitter::word(const Operand& operand, unsigned i, bool floating_pair
         case OperandKind::constant:
             if (operand.base != kZeroRegister || operand.uniform_base != kZeroUniformRegister) return constant_load(operand, i);
             return constant_word(operand.bank, operand.value + 4 * i);
+        case OperandKind::target: {
+            if (operand.suffixes.size() != 1 || i != 0) refuse("this operand has no value");
+            const std::string address = symbol_address(operand.name, operand.value), half = temporary();
+            prepare("mov.b64 " + std::string(operand.suffixes[0] == "LO" ? "{" + half + ", _}" : "{_, " + half + "}") + ", " + address + ";");
+            return half;
+        }
         default:
             refuse("this operand has no value");
     }
@@ -145,7 +152,8 @@ std::string Emitter::word(const Operand& operand, unsigned i, bool floating_pair
 
 std::string Emitter::source(const Operand& operand) {
     if (has_sign(operand)) refuse("a sign is not known on this operand");
-    for (const std::string& suffix : operand.suffixes) refuse("." + suffix + " is not known on this operand");
+    if (operand.kind != OperandKind::target)
+        for (const std::string& suffix : operand.suffixes) refuse("." + suffix + " is not known on this operand");
     return word(operand, 0);
 }
 
@@ -287,7 +295,12 @@ std::string Emitter::launch_word(std::int64_t offset) {
         if (offset >= 0x144 && offset < 0x150) value = kClusters[(offset - 0x144) / 4];
         if (offset >= 0x15C && offset < 0x168) value = kClusterCounts[(offset - 0x15C) / 4];
         if (offset == 0x188) value = "%cluster_nctarank";
-        if (offset == 0x140) value = "%is_explicit_cluster";
+        if (offset == 0x140) {
+            const std::string is_explicit = predicate_temporary();
+            words_.insert(register_name);
+            entry_words_[register_name] = "mov.pred " + is_explicit + ", %is_explicit_cluster;\nselp.b32 " + register_name + ", 1, 0, " + is_explicit + ";";
+            return register_name;
+        }
         if (offset >= 0x150 && offset < 0x15C) {  // reciprocals, as numbers
             const std::string count = temporary();
             words_.insert(register_name);
@@ -386,7 +399,8 @@ std::string Emitter::constant_load(const Operand& operand, unsigned word, const 
     const std::int64_t offset = operand.value + 4 * word;
     std::string result = temporary();
     if (operand.bank == kParameterBank) {
-        if (operand.value < kernel_.parameter_base) refuse("an indexed read of launch values is not known");
+        // An array that is counted from one begins before the parameters; launch values themselves are not read by index.
+        if (operand.value + kLargestIndexOffset < kernel_.parameter_base) refuse("an indexed read of launch values is not known");
         prepare("ld.param." + type + " " + result + ", [" + index + "+" + std::to_string(offset - kernel_.parameter_base) + "];");
         return result;
     }

@@ -33,6 +33,7 @@ struct BodyContext {
         unsigned clone;                   ///< its copy
     };
     std::vector<Caller> callers;  ///< the subroutines that run, outermost first
+    std::vector<std::uint64_t> returns_to;  ///< of the kernel itself: where its own RET may go, behind calls that are jumps
 };
 
 /// A subroutine that is still to be written.

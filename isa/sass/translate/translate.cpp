@@ -47,9 +47,11 @@ std::vector<std::uint64_t> targets_of(const MachineFunction& function, std::span
     return result;
 }
 
-std::vector<bool> reachable(const MachineFunction& function, std::span<const Instruction> code, std::uint64_t entry) {
+/// Which instructions are come to from `entry`, and from those of `others`.
+std::vector<bool> reachable(const MachineFunction& function, std::span<const Instruction> code, std::uint64_t entry, const std::vector<std::uint64_t>& others = {}) {
     std::vector<bool> result(code.size(), false);
-    std::vector<std::uint64_t> work{entry};
+    std::vector<std::uint64_t> work = others;
+    work.push_back(entry);
     while (!work.empty()) {
         std::uint64_t address = work.back();
         work.pop_back();
@@ -67,6 +69,19 @@ std::vector<bool> reachable(const MachineFunction& function, std::span<const Ins
     return result;
 }
 
+/// A subroutine that knows itself where it returns to is come to by a call that is a jump, and leaves by a RET in the kernel's own
+/// body. Gives the places behind such calls; none when nothing returns.
+std::vector<std::uint64_t> returns_of_jumps(std::span<const Instruction> code, const std::vector<bool>& used) {
+    std::vector<std::uint64_t> result;
+    bool returns = false;
+    for (std::size_t i = 0; i < code.size(); ++i) {
+        if (!used[i]) continue;
+        returns = returns || code[i].mnemonic == "RET";
+        if (code[i].mnemonic == "CALL" && is_jump(code, i)) result.push_back(code[i].address + kInstructionBytes);
+    }
+    return returns ? result : std::vector<std::uint64_t>{};
+}
+
 void translate_one(Emitter& emitter, const Instruction& instruction, std::uint32_t index) {
     emitter.begin(instruction, index);
     const Row* row = find_row(instruction.mnemonic);
@@ -76,8 +91,11 @@ void translate_one(Emitter& emitter, const Instruction& instruction, std::uint32
 }
 
 void translate_body(Emitter& emitter, const BodyContext& body, std::uint64_t entry) {
-    emitter.begin_body(body);
-    const std::vector<bool> used = reachable(*body.function, body.code, entry);
+    std::vector<bool> used = reachable(*body.function, body.code, entry);
+    BodyContext with_returns = body;
+    if (body.clone == 0) with_returns.returns_to = returns_of_jumps(body.code, used);
+    if (!with_returns.returns_to.empty()) used = reachable(*body.function, body.code, entry, with_returns.returns_to);
+    emitter.begin_body(with_returns);
     for (std::size_t i = 0; i < body.code.size(); ++i) {
         if (used[i]) translate_one(emitter, body.code[i], static_cast<std::uint32_t>(i));
     }

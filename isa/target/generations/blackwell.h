@@ -1,9 +1,8 @@
 // Blackwell of data centres: compute capability 10.0 (B200), 10.1, 10.3 (B300) and 11.0 (Thor, in CUDA
 // 12 10.1), which multiply by tcgen05. generation.h names the sources of what has none here.
 //
-// What its tensor core computes is known. No GPU of it is modelled yet: rates, to which GPU estimates are
-// fitted and the number of SMs are what stood for every generation after Hopper, not its own. (The CUDA C++
-// Programming Guide lists 64 results of fp64 for 10.0.)
+// The rate of its tensor core is that of NVIDIA's HGX B200 datasheet, 2.25 PFLOP/s of dense fp16; the estimates of GEMMs are those of Hopper.
+// (The CUDA C++ Programming Guide lists 64 results of fp64 for 10.0.)
 #pragma once
 
 #include <array>
@@ -28,6 +27,7 @@ constexpr Generation blackwell_of(unsigned compute_capability, unsigned warps = 
         .has_programmatic_launch = true,
         .has_tcgen05 = true,
         .has_specific_target = true,
+        .ptx_version = "9.0",
         .has_mma_m16n8k16 = true,
         .has_int8_mma_k32 = true,
         .has_fp64_mma = true,
@@ -42,13 +42,14 @@ constexpr Generation blackwell_of(unsigned compute_capability, unsigned warps = 
                         .mma_sync_unpacks_fp8 = true,
                         .minimum_exponent_fp32 = -133,
                         .minimum_exponent_fp16 = -21},
-        .rates = {.fp32 = 128, .fp64 = 2, .tensor_16bit = 2048},
+        .rates = {.fp32 = 128, .fp64 = 2, .tensor_16bit = 4096},
         .gemm_fit = GemmFit::h100,
         .max_warps_per_sm = warps,
         .max_ctas_per_sm = ctas,
         .shared_kib_per_sm = 228,
         .reserved_shared_bytes_per_cta = 1024,
         .shared_kib_offered = kAmpereSharedKib,
+        .largest_sm_count = 148,
     };
 }
 

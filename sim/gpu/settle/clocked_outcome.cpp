@@ -32,6 +32,14 @@ double memory_use(const LaunchOutcome& outcome) {
     return launch < 1 ? of(outcome, "dram bandwidth") / (1 - launch) : 0;
 }
 
+/// Part of the time in which the busiest unit that has the clock of the SMs works.
+double busiest_clocked(const LaunchOutcome& outcome) {
+    double most = 0;
+    for (const auto& [resource, busy] : outcome.utilisation)
+        if (resource != "dram bandwidth" && resource != "launch") most = std::max(most, busy);
+    return most;
+}
+
 /// What a part of the energy goes with: time, nothing, else the square of the clock.
 double energy_factor(const std::string& part, double time, double clock) {
     if (part == "idle" || part == "leakage" || part == "active") return time;
@@ -86,7 +94,9 @@ double ClockedOutcome::error(double clock) const {
     const bool waits_for_latency = run.outcome.bound_by == "latency" || run.outcome.bound_by == "launch";
     const bool busy = !waits_for_latency && (of(run.outcome, "dram bandwidth") < kIdleMemory ||
                                              memory_use(run.outcome) >= kBusyMemory);
-    const double unsure = runs_.size() > 1 ? kMeasuredUnsure : busy ? kUnsureBusy : kUnsure;
+    // While a unit of the SMs or L2 works, time goes with their clock.
+    const double idle = std::max(0.0, 1 - launch_part(run.outcome) - busiest_clocked(run.outcome));
+    const double unsure = std::min(idle, runs_.size() > 1 ? kMeasuredUnsure : busy ? kUnsureBusy : kUnsure);
     return unsure * std::abs(run.clock / clock - 1);
 }
 

@@ -16,6 +16,7 @@
 #include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
 #include "isa/sass/cubin.h"
+#include "isa/sass/load.h"
 #include "isa/sass/translate/translate.h"
 
 namespace heddle::sass::test {
@@ -58,16 +59,12 @@ inline std::string architecture_of(const std::string& text) {
     return name == "sm_70" || name == "sm_72" || name == "sm_75" ? "sm_80" : name;
 }
 
-/// Translates the kernel of a cubin. `translation` may be nullptr.
-inline ptx::LoadedKernel load_machine_code(const std::string& cubin_bytes, const std::string& name, Translation* translation = nullptr) {
+/// Loads the kernel of a cubin.
+inline ptx::LoadedKernel load_machine_code(const std::string& cubin_bytes, const std::string& name) {
     const Cubin cubin = read_cubin(std::as_bytes(std::span(cubin_bytes)), name + ".cubin");
-    const MachineFunction* const function = cubin.find(name);
-    if (function == nullptr) throw std::runtime_error("the cubin has no kernel " + name);
-    Translation made = translate(cubin, *function, decode(cubin, *function));
-    if (std::getenv("HEDDLE_SHOW_TRANSLATION") != nullptr) std::ofstream(std::string(std::getenv("HEDDLE_SHOW_TRANSLATION"))) << made.ptx;
-    ptx::LoadedKernel loaded(std::make_shared<const ptx::Module>(module_of(made, name + ".cubin")), name);
-    if (translation != nullptr) *translation = std::move(made);
-    return loaded;
+    if (const char* const shown = std::getenv("HEDDLE_SHOW_TRANSLATION"))
+        if (const MachineFunction* const function = cubin.find(name)) std::ofstream(std::string(shown)) << translate(cubin, *function, decode(cubin, *function)).ptx;
+    return {load_kernel(cubin, name), name};
 }
 
 /// As LoadedKernel(parse_shared(text), entry), but by way of machine code.

@@ -205,6 +205,63 @@ TEST_CASE("Machine code of warps computes what PTX does", "[sass][translate]") {
     compare_everywhere(kCases);
 }
 
+TEST_CASE("An array of parameters that is counted from above zero is read", "[sass][translate]") {
+    if (const std::string missing = missing_tools(); !missing.empty()) {
+        WARN("skipped: " + missing);
+        return;
+    }
+    // Word 9 + n of what begins 36 bytes before the table is its word n; n comes from memory, so that ptxas keeps the offset, which
+    // lies before the first parameter.
+    const std::string text = R"(
+.version 8.4
+.target sm_80
+.address_size 64
+.visible .entry table_read(.param .u64 input, .param .u64 output, .param .align 4 .b8 table[64])
+{
+.reg .b64 %in, %out, %wide, %place;
+.reg .b32 %lane, %n, %r;
+ld.param.u64 %in, [input];
+ld.param.u64 %out, [output];
+mov.u32 %lane, %tid.x;
+mul.wide.u32 %wide, %lane, 4;
+add.u64 %in, %in, %wide;
+add.u64 %out, %out, %wide;
+ld.global.u32 %n, [%in];
+mov.b64 %place, table;
+mul.wide.u32 %wide, %n, 4;
+add.u64 %place, %place, %wide;
+ld.param.u32 %r, [%place+-36];
+st.global.u32 [%out], %r;
+ret;
+}
+)";
+    for (const char* const target : {"sm_80", "sm_90a"}) {
+        INFO(target);
+        const ptx::LoadedKernel kernel = load_machine_code(assemble(text, target), "table_read");
+        ptx::GlobalMemory memory;
+        std::array<std::uint32_t, 32> numbers{}, result{};
+        for (unsigned i = 0; i < 32; ++i) numbers[i] = 9 + i * 7 % 16;
+        const std::uint64_t in = memory.allocate("input", 128, true), out = memory.allocate("output", 128, true);
+        memory.write(in, std::as_bytes(std::span(numbers)));
+        ptx::LaunchContext launch;
+        launch.kernel = &kernel;
+        launch.grid = {1, 1, 1};
+        launch.block = {32, 1, 1};
+        launch.parameters.resize(kernel.parameter_bytes());
+        REQUIRE(launch.parameters.size() >= 80);
+        std::memcpy(launch.parameters.data(), &in, 8);
+        std::memcpy(launch.parameters.data() + 8, &out, 8);
+        for (std::uint32_t i = 0; i < 16; ++i) {
+            const std::uint32_t value = 1000 + i;
+            std::memcpy(launch.parameters.data() + 16 + 4 * i, &value, 4);
+        }
+        launch.memory = &memory;
+        ptx::run_functionally(launch);
+        memory.read(out, std::as_writable_bytes(std::span(result)));
+        for (unsigned i = 0; i < 32; ++i) CHECK(result[i] == 1000 + i * 7 % 16);
+    }
+}
+
 TEST_CASE("Users' PTX cannot name machine forms", "[sass][translate]") {
     const std::string text = ".version 8.4\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n$nop;\nret;\n}\n";
     CHECK_THROWS_WITH(ptx::parse(text, "k.ptx"), Catch::Matchers::Contains("unknown or unsupported instruction"));

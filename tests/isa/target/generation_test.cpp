@@ -81,7 +81,7 @@ TEST_CASE("instructions come with the compute capability that the PTX manual say
     CHECK(capabilities_with(&Generation::has_wgmma) == std::vector{90u});
     CHECK(capabilities_with(&Generation::has_tcgen05) == std::vector{100u, 101u, 103u, 110u});
     CHECK(capabilities_with(&Generation::mma_by_quads) == std::vector{70u, 72u});
-    CHECK(capabilities_with(&Generation::gemm_takes_fp8_mma) == std::vector{89u});
+    CHECK(capabilities_with(&Generation::gemm_takes_fp8_mma) == std::vector{89u, 120u, 121u});
     CHECK(capabilities_with(&Generation::has_fast_fp64_mma) == std::vector{80u, 90u});
 }
 
@@ -114,8 +114,8 @@ TEST_CASE("limits are those of the CUDA programming guide") {
     }
 }
 
-// The same guide, "Throughput of Native Arithmetic Instructions"; whitepapers of V100, A100 and H100: 125,
-// 312 and 989 TFLOP/s of dense fp16 on 80, 108 and 132 SMs.
+// The same guide, "Throughput of Native Arithmetic Instructions"; whitepapers of V100, A100, H100 and RTX PRO 6000:
+// 125, 312, 989 and 504 TFLOP/s of dense fp16 on 80, 108, 132 and 188 SMs.
 TEST_CASE("rates are those of the guide and of the whitepapers") {
     struct Row {
         unsigned capability, fp32, fp64, tensor;
@@ -125,7 +125,8 @@ TEST_CASE("rates are those of the guide and of the whitepapers") {
                            {80, 64, 32, 1024},
                            {86, 128, 2, 512},
                            {89, 128, 2, 512},
-                           {90, 128, 64, 2048}}) {
+                           {90, 128, 64, 2048},
+                           {120, 128, 2, 512}}) {
         const Rates& rates = generation_of(row.capability).rates;
         INFO(row.capability);
         CHECK(rates.fp32 == row.fp32);

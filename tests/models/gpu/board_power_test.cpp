@@ -50,6 +50,15 @@ void check_board(const std::string& hardware, double clock, const std::vector<Re
 
 }  // namespace
 
+TEST_CASE("board power of an L40S, streaming to multiplying") {
+    check_board("l40s", 2.52e9,
+                {{844, 0.211, 210, 210},
+                 {845, 1.056, 221, 221},
+                 {844, 3.588, 236, 236},
+                 {844, 6.959, 255, 255},
+                 {843, 10.33, 276, 276}});
+}
+
 TEST_CASE("board power of an A100, streaming to multiplying") {
     check_board("a100-sxm", 1.41e9,
                 {{1372, 0.343, 224, 239},

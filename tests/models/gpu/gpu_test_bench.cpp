@@ -1,5 +1,6 @@
 #include "gpu_test_bench.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "isa/ptx/parser.h"
@@ -36,6 +37,8 @@ TestLaunch GpuTestBench::launch(const std::string& text, unsigned grid, unsigned
     result.context.parameters = ptx::pack_parameters(*result.kernel, values);
     result.context.memory = &memory;
     result.context.mode = mode;
+    // Kernels of these tests run on Hopper's tensor cores unless the machine is a later one.
+    result.context.compute_capability = std::max(90u, gpu.config().compute_capability);
     return result;
 }
 

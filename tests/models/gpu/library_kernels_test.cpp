@@ -46,6 +46,19 @@ TEST_CASE("library kernels take the same cycles in every mode on an H100") {
     compare_all(runner);
 }
 
+TEST_CASE("library kernels take the same cycles in every mode on a machine like a B200") {
+    models::gpu::GpuConfig config;
+    config.compute_capability = 100;
+    config.sm.count = 148;
+    config.sm.gpc_sizes = {20, 20, 18, 18, 18, 18, 18, 18};
+    config.tensor.f16 = 4096;
+    config.tensor.tf32 = 2048;
+    config.tensor.f8 = config.tensor.s8 = 8192;
+    config.tensor.f4 = 16384;
+    Runner runner(config);
+    compare_all(runner);
+}
+
 TEST_CASE("library kernels take the same cycles in every mode on a machine like an A100") {
     models::gpu::GpuConfig config;
     config.compute_capability = 80;

@@ -106,3 +106,9 @@ TEST_CASE("kernels that wait in loops end on the V100 SXM") {
 TEST_CASE("kernels that wait in loops end on the RTX A6000") {
     Preset("rtx-a6000").run_all();
 }
+TEST_CASE("kernels that wait in loops end on the B200 SXM") {
+    Preset("b200-sxm").run_all();
+}
+TEST_CASE("kernels that wait in loops end on the RTX PRO 6000") {
+    Preset("rtx-pro-6000").run_all();
+}

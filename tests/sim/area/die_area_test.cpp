@@ -49,6 +49,9 @@ TEST_CASE("die sizes of devices that have a hardware file are within 10 % of the
     CHECK(area_of_device("a100-sxm") == Approx(826).epsilon(0.1));     // A100 whitepaper
     CHECK(area_of_device("h100-sxm") == Approx(814).epsilon(0.1));     // H100 whitepaper
     CHECK(area_of_device("h200-sxm") == Approx(814).epsilon(0.1));     // the same die
+    CHECK(area_of_device("l40s") == Approx(608.5).epsilon(0.1));       // Ada whitepaper, AD102
+    CHECK(area_of_device("rtx-5090") == Approx(750).epsilon(0.1));     // RTX Blackwell whitepaper, GB202
+    CHECK(area_of_device("rtx-pro-6000") == Approx(750).epsilon(0.1));  // the same die
     CHECK(area_of_device("rtx-a6000") == Approx(628.4).epsilon(0.1));  // GA102 whitepaper
 }
 
@@ -99,6 +102,18 @@ TEST_CASE("what is added takes area, and only that") {
           Approx(parts.of("l2") * 27 / 21));
     // Memory interfaces do not shrink.
     CHECK(load_hardware("h100-sxm", {"die.process=7nm"}).machine().area().of("memory") == parts.of("memory"));
+}
+
+TEST_CASE("two dies have two uncores, and tensor memory takes what registers take") {
+    const DieArea b200 = load_hardware("b200-sxm").machine().area();
+    const DieArea one = load_hardware("b200-sxm", {"die.count=1"}).machine().area();
+    CHECK(b200.of("uncore") == Approx(2 * one.of("uncore")));
+    CHECK(b200.total() - one.total() == Approx(one.of("uncore")));
+    CHECK(b200.of("tensor_memory") == Approx(b200.of("registers")));  // 256 KiB of an SM, both
+    CHECK(load_hardware("h100-sxm").machine().area().of("tensor_memory") == 0);
+    // What is new and has no published area is not in it: two dies as large as a mask allows take 1,600 mm2.
+    CHECK(b200.total() > 1000);
+    CHECK(b200.total() < 1600);
 }
 
 TEST_CASE("every density says where it comes from") {

@@ -24,7 +24,7 @@ std::string error_of(const std::string& text, const std::vector<std::string>& ov
 
 TEST_CASE("every preset loads and every value has a source") {
     const std::vector<std::string> names = cluster_names();
-    for (const char* preset : {"dgx-a100", "dgx-h100", "tpu-v4-slice", "parameter-server-rack", "ideal"})
+    for (const char* preset : {"dgx-a100", "dgx-h100", "dgx-b200", "gb200-nvl72", "tpu-v4-slice", "parameter-server-rack", "ideal"})
         CHECK(std::find(names.begin(), names.end(), preset) != names.end());
     for (const std::string& name : names) {
         const Cluster cluster = load_cluster(name);

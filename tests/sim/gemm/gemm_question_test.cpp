@@ -46,6 +46,24 @@ TEST_CASE("A recorded kernel's name gives tile, stages, cluster and slices of K"
     CHECK(old.tile.m == 128);
     CHECK(old.tile.n == 64);
 
+    // Tiles that are no candidates: wgmma's rows along m where 96 or 32 lie along n, and columns in steps
+    // of 8.
+    const kernels::GemmChoice across = forced({1024, 768, 1024}, "nvjet_sm90_tst_96x64_64x10_2x4_h_bz_TNN");
+    REQUIRE(across.wgmma);
+    CHECK_FALSE(across.wgmma->swap);
+    CHECK(across.wgmma->rows() == 64);
+    CHECK(across.wgmma->columns() == 96);
+    CHECK(across.wgmma->stages == 10);
+    CHECK(across.wgmma->cluster_n == 2);
+    CHECK(across.wgmma->cluster_m == 4);
+    const kernels::GemmChoice fine = forced({1024, 768, 1024}, "nvjet_sm90_tst_192x88_64x6_1x1_h_bz_TNN");
+    CHECK(fine.wgmma->swap);
+    CHECK(fine.tile.m == 88);
+    CHECK(fine.tile.n == 192);
+    CHECK(forced({1024, 768, 1024}, "nvjet_sm90_tst_32x64_64x16_1x1_h_bz_TNN").wgmma->columns() == 32);
+    CHECK(forced({1024, 768, 1024}, "nvjet_sm90_tst_64x96_64x10_1x1_h_bz_TNN").wgmma->rows() == 64);
+    CHECK_THROWS_AS(forced({1024, 768, 1024}, "100x60"), Error);
+
     // One warpgroup multiplies a tile of two times 64 rows, where two would have been taken.
     const kernels::GemmChoice lone = forced(
         {2048, 3072, 768},
@@ -87,19 +105,22 @@ TEST_CASE("Types of GEMM questions") {
         const kernels::GemmChoice choice = candidates(question, gpu_config(h100), {}).front();
         REQUIRE(choice.wgmma);
         CHECK(choice.tile.k * trace::bytes_of(question.type) == 128);
-        CHECK(gemm_program(question, gpu_config(h100), choice).launches.size() == (choice.splits > 1 ? 2 : 1));
+        CHECK(gemm_program(question, gpu_config(h100), choice).launches.size() ==
+              (choice.splits > 1 ? 2 : 1));
     }
     CHECK_THROWS_AS(check({256, 512, 1024, trace::ElementType::e4m3}, gpu_config(a100)), Error);
     // wgmma reads 8-bit floats only along k: what lies otherwise is transposed first.
     const GemmQuestion across{256, 512, 1024, trace::ElementType::e4m3, true, false};
-    CHECK(gemm_program(across, gpu_config(h100), candidates(across, gpu_config(h100), {}).front()).launches.size() == 3);
+    CHECK(gemm_program(across, gpu_config(h100), candidates(across, gpu_config(h100), {}).front())
+              .launches.size() == 3);
     // Integers and tf32 have mma.sync on Ampere; f64 is multiplied on the tensor cores of both.
     for (const char* type : {"tf32", "i8", "f64"}) {
         const GemmQuestion question{256, 512, 1024, gemm_type_from_name(type)};
         CHECK(candidates(question, gpu_config(a100), {}).front().tensor_cores);
     }
     CHECK(candidates({256, 512, 1024, trace::ElementType::f64}, gpu_config(h100), {}).front().tensor_cores);
-    CHECK_FALSE(candidates({256, 512, 1024, trace::ElementType::f32}, gpu_config(a100), {}).front().tensor_cores);
+    CHECK_FALSE(
+        candidates({256, 512, 1024, trace::ElementType::f32}, gpu_config(a100), {}).front().tensor_cores);
     GemmQuestion several{64, 64, 128};
     several.batch = 96;
     CHECK(name_of(several) == "64x64x128 bf16 nt, batch of 96");

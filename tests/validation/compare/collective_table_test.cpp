@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <map>
+#include <string>
 
 #include "isa/common/error.h"
 
@@ -56,12 +58,13 @@ TEST_CASE("errors: median, 90 per cent, worst") {
     CHECK(errors.mean == Approx(0.045));
 }
 
-TEST_CASE("recorded NCCL collectives on A100 and H100: median error at most 10 per cent") {
+TEST_CASE("recorded NCCL collectives on A100, H100 and B200: median error at most 10 per cent, 8 on a B200") {
     const char* variable = std::getenv("HEDDLE_DATA");
     const fs::path data =
         variable != nullptr ? fs::path(variable) : fs::path(HEDDLE_SOURCE_DIR) / "../shared/data";
     for (const auto& [file, cluster] :
-         {std::pair{"nccl_a100_sxm.csv", "dgx-a100"}, std::pair{"nccl_h100_sxm.csv", "dgx-h100"}}) {
+         {std::pair{"nccl_a100_sxm.csv", "dgx-a100"}, std::pair{"nccl_h100_sxm.csv", "dgx-h100"},
+          std::pair{"nccl_b200_sxm.csv", "dgx-b200"}}) {
         if (!fs::is_regular_file(data / "collectives" / file)) {
             WARN("skipped: there is no " << file);
             continue;
@@ -73,6 +76,14 @@ TEST_CASE("recorded NCCL collectives on A100 and H100: median error at most 10 p
         INFO(cluster << ": median " << errors.median << ", p90 " << errors.p90);
         CHECK(errors.median < 0.10);
         CHECK(errors.p90 < 0.25);
+        if (std::string(cluster) != "dgx-b200") continue;
+        std::map<std::pair<sim::CollectiveKind, std::uint32_t>, std::vector<CollectiveRow>> groups;
+        for (const CollectiveRow& row : rows) groups[{row.kind, row.ranks}].push_back(row);
+        CHECK(groups.size() == 12);
+        for (const auto& [key, group] : groups) {
+            INFO(sim::name_of(key.first) << " of " << key.second);
+            CHECK(errors_of(group).median < 0.08);
+        }
     }
 }
 

@@ -1,4 +1,3 @@
-#include "sim/hardware/load_hardware.h"
 #include "validation/compare/gemm_table.h"
 
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "sim/hardware/load_hardware.h"
 
 using namespace heddle::validation;
 
@@ -44,6 +44,42 @@ TEST_CASE("A table of GEMMs is read by the names of its columns") {
                       Catch::Contains(":2:") && Catch::Contains("`x`"));
     CHECK_THROWS_AS(read_gemm_table(table_with("m,n,k,us\n1,2,3,-4\n"), "us"), heddle::Error);
     CHECK_THROWS_AS(read_gemm_table("no-such-file.csv", "us"), heddle::Error);
+}
+
+TEST_CASE("Of several recordings the median counts, and their spread is said") {
+    const auto path = table_with("m,n,k,a,b,c\n1,8,8,10,12,20\n40,8,8,,30,20\n2000,8,8,,,\n300,8,8,7,,\n");
+    const std::vector<GemmRow> rows = read_gemm_table(path, std::vector<std::string>{"a", "b", "c"});
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].recorded == 12);
+    CHECK(rows[1].recorded == 25);
+    CHECK(rows[2].recorded == 7);
+    CHECK(rows[1].recordings == std::vector<double>{30, 20});
+    std::vector<const GemmRow*> all;
+    for (const GemmRow& one : rows) all.push_back(&one);
+    // Of the rows with several: 2, 0 and 8 of 12, 5 and 5 of 25.
+    CHECK(spread_of(all) == Approx((2. / 12 + 8. / 12 + 2 * 5. / 25) / 5));
+    CHECK(spread_of({&rows[2]}) == 0);
+    CHECK(rows_of_m(rows, gemm_classes_of_m().front()).size() == 1);
+    std::size_t classed = 0;
+    for (const GemmClass& extent : gemm_classes_of_m()) classed += rows_of_m(rows, extent).size();
+    CHECK(classed == rows.size());
+    CHECK_THROWS_AS(read_gemm_table(path, std::vector<std::string>{"a", "a"}), heddle::Error);
+    CHECK_THROWS_AS(read_gemm_table(path, std::vector<std::string>{"a", "d"}), heddle::Error);
+}
+
+TEST_CASE("A row that was not simulated is counted where it belongs") {
+    std::vector<GemmRow> rows{row(10, 11), row(12, 12), row(400, 380)};
+    for (GemmRow& one : rows) one.m = 64;
+    rows[0].simulated.emplace();
+    rows[0].simulated->seconds = 10.5e-6;
+    rows[1].failure = "no room";
+    const std::string text = format_gemm_table(rows, "three", true);
+    CHECK_THAT(text, Catch::Contains("2 of 3 rows were not simulated"));
+    CHECK_THAT(text, Catch::Contains("1 not simulated"));
+    CHECK_THAT(text, Catch::Contains("no room"));
+    CHECK_THAT(gemm_table_json(rows, true), Catch::Contains("\"unfinished\": 2"));
+    // The closed form has every row.
+    CHECK_THAT(format_gemm_table(rows, "three", false), !Catch::Contains("not simulated;"));
 }
 
 TEST_CASE("Halves are by n and k, samples by seed") {
@@ -118,4 +154,54 @@ TEST_CASE("Times of a table do not depend on the workers, and lie near those of 
         CHECK(one[i].simulated->seconds == three[i].simulated->seconds);
         CHECK(one[i].simulated_us() == Approx(one[i].recorded).epsilon(0.12));
     }
+}
+
+TEST_CASE("Other columns of a table are how far software is apart, and watts are compared beside times") {
+    const auto path = table_with(
+        "m,n,k,a_us,b_us,c_us,watts,note\n"
+        "8,64,32,10,11,,100,1\n8,64,64,20,18,40,,1\n8,64,96,100,100,50,500,1\n8,64,128,,7,9,300,1\n");
+    CHECK(other_gemm_columns(path, {"a_us"}) == std::vector<std::string>{"b_us", "c_us"});
+    CHECK(other_gemm_columns(path, {"note"}) == std::vector<std::string>{"a_us", "b_us", "c_us"});
+    std::vector<GemmRow> rows = read_gemm_table(path, "a_us");
+    REQUIRE(rows.size() == 3);
+    CHECK(rows[0].others == std::vector<double>{11, 0});
+    CHECK(rows[0].recorded_watts == 100);
+    CHECK(rows[1].recorded_watts == 0);
+    std::vector<const GemmRow*> all;
+    for (GemmRow& one : rows) {
+        one.estimated = one.recorded;
+        one.estimated_watts = 110;
+        all.push_back(&one);
+    }
+    // 10 %, 10 % and 0 of b; 100 % and 50 % of c.
+    CHECK(disagreement_of(all, 0).n == 3);
+    CHECK(disagreement_of(all, 0).mape == Approx(0.2 / 3));
+    CHECK(disagreement_of(all, 1).n == 2);
+    CHECK(disagreement_of(all, 1).mape == Approx(0.75));
+    CHECK(disagreement_of(all, 2).n == 0);
+    CHECK(watt_errors_of(all, false).n == 2);
+    CHECK(watt_errors_of(all, false).mape == Approx((0.1 + 0.78) / 2));
+    CHECK(watt_errors_of(all, true).n == 0);  // nothing was simulated
+    const std::string text = format_gemm_table(rows, "heading", false, {"b_us", "c_us"});
+    CHECK_THAT(text, Catch::Contains("6.7 / 10.0 / 10.0 % of 3") && Catch::Contains("watts, by time"));
+    CHECK_THAT(format_gemm_table(rows, "heading", false), !Catch::Contains("other columns"));
+    const std::string json = gemm_table_json(rows, false, {"b_us", "c_us"});
+    for (const char* key : {"\"stacks\"", "\"watts\"", "\"recorded_w\"", "\"closed_form_w\""})
+        CHECK_THAT(json, Catch::Contains(key));
+    CHECK_THROWS_WITH(read_gemm_table(table_with("m,n,k,us,watts\n1,2,3,4,-1\n"), "us"), Catch::Contains("watts"));
+}
+
+TEST_CASE("Watts of the closed form follow what a product does") {
+    const auto path = table_with("m,n,k,us,watts\n1,64,64,3,110\n8192,8192,8192,1500,690\n16,16384,16384,200,550\n");
+    std::vector<GemmRow> rows = read_gemm_table(path, "us");
+    GemmTableOptions options;
+    options.surroundings = {5, true};
+    options.simulate = false;
+    time_gemm_table(rows, heddle::sim::load_hardware("h200-sxm"), options);
+    // A tiny product takes little more than the board without work; a large one meets the limit of 700 W.
+    CHECK(rows[0].estimated_watts > 80);
+    CHECK(rows[0].estimated_watts < 160);
+    CHECK(rows[1].estimated_watts == Approx(700).epsilon(0.05));
+    CHECK(rows[2].estimated_watts > 250);
+    CHECK(rows[2].estimated_watts < rows[1].estimated_watts);
 }

@@ -143,6 +143,14 @@ TEST_CASE("a GPU's own name leads to the hardware file that describes it") {
     CHECK(preset_of("NVIDIA H800 PCIe") == "h800-pcie");
     CHECK(preset_of("NVIDIA A100-SXM4-80GB") == "a100-sxm");
     CHECK(preset_of("NVIDIA A100-SXM4-40GB") == "a100-sxm-40gb");
+    CHECK(sim::hardware_of_gpu("NVIDIA B200", 192265846784) == "b200-sxm");
+    CHECK(sim::hardware_of_gpu("NVIDIA GB200") == "gb200");
+    CHECK(sim::hardware_of_gpu("NVIDIA B300 SXM6 AC") == "b300-sxm");
+    CHECK(sim::hardware_of_gpu("NVIDIA GB300").empty());
+    CHECK(sim::hardware_of_gpu("NVIDIA GeForce RTX 5090") == "rtx-5090");
+    CHECK(sim::hardware_of_gpu("NVIDIA GeForce RTX 5090 Laptop GPU").empty());
+    CHECK(sim::hardware_of_gpu("NVIDIA RTX PRO 6000 Blackwell Workstation Edition") == "rtx-pro-6000");
+    CHECK(sim::hardware_of_gpu("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition").empty());
     CHECK(sim::hardware_of_gpu("NVIDIA A100-PG509-200", 42505273344) == "a100-sxm-40gb");  // as recorded
     CHECK(sim::hardware_of_gpu("NVIDIA A100-SXM4-80GB", 85097971712) == "a100-sxm");
     CHECK(sim::hardware_of_gpu("NVIDIA A100-PG509-200") == "a100-sxm");

@@ -86,7 +86,7 @@ std::size_t differences(GemmWgmmaSpec spec, const GemmCase& c, unsigned sms) {
     spec.partition.batched = c.batch > 1;
     const Bytes a = random_elements(spec.type, c.stride_a() * c.batch, 1),
                 b = random_elements(spec.type, c.stride_b() * c.batch, 2);
-    Device device(90);
+    Device device(spec.compute_capability);
     GemmProblem p = problem_of(c);
     p.a = pointer_argument("a", device.add_bytes(a));
     p.b = pointer_argument("b", device.add_bytes(b));
@@ -343,4 +343,50 @@ TEST_CASE("Tiles that cannot be built are refused") {
     spec.tile = {.m = 128, .n = 64};
     spec.compute_capability = 80;
     CHECK_THROWS_AS(generate_gemm_wgmma(spec), heddle::Error);
+}
+
+TEST_CASE("Blackwell's GEMMs give the bits of their plans: one CTA and pairs, layouts, tails, types") {
+    const auto spec_of = [](ElementType type, ElementType output, unsigned n, unsigned stages, unsigned ctas) {
+        GemmWgmmaSpec spec;
+        spec.compute_capability = 100;
+        spec.type = type;
+        spec.epilogue.output = output;
+        spec.tile = {.m = 128, .n = n, .stages = stages, .consumers = 1, .cluster_m = ctas};
+        return spec;
+    };
+    for (const bool transpose_a : {false, true}) {
+        for (const bool transpose_b : {false, true}) {
+            for (const unsigned ctas : {1u, 2u}) {
+                if (ctas == 2 && !transpose_b) continue;
+                for (const ElementType output : {ElementType::f32, ElementType::bf16}) {
+                    CAPTURE(transpose_a, transpose_b, ctas, name_of(output));
+                    const GemmCase c{.m = 328, .n = 200, .k = 456, .transpose_a = transpose_a, .transpose_b = transpose_b, .padding = 8};
+                    CHECK(differences(spec_of(ElementType::bf16, output, 128, 3, ctas), c, 2) == 0);
+                }
+            }
+        }
+    }
+    for (const unsigned n : {16u, 64u, 96u, 256u}) {
+        for (const unsigned ctas : {1u, 2u}) {
+            if (ctas == 2 && n % 32 != 0) continue;
+            CAPTURE(n, ctas);
+            const GemmCase c{.m = 300, .n = 272, .k = 200, .transpose_b = true};
+            CHECK(differences(spec_of(ElementType::f16, ElementType::f16, n, n == 256 ? 2 : 6, ctas), c, 4) == 0);
+        }
+    }
+    for (const ElementType type : {ElementType::e4m3, ElementType::e5m2, ElementType::i8, ElementType::f32}) {
+        for (const unsigned ctas : {1u, 2u}) {
+            CAPTURE(name_of(type), ctas);
+            const ElementType output = type == ElementType::i8 ? ElementType::i32 : type == ElementType::f32 ? ElementType::f32 : ElementType::bf16;
+            const GemmCase c{.m = 264, .n = 144, .k = 336, .transpose_b = true};
+            CHECK(differences(spec_of(type, output, 64, 4, ctas), c, 3) == 0);
+        }
+    }
+    // Batches, and straight from tensor memory.
+    GemmWgmmaSpec direct = spec_of(ElementType::bf16, ElementType::f32, 64, 4, 1);
+    direct.tensor_store = false;
+    CHECK(differences(direct, {.m = 131, .n = 67, .k = 72, .batch = 2, .transpose_b = true}, 3) == 0);
+    CHECK(differences(spec_of(ElementType::bf16, ElementType::bf16, 64, 4, 2), {.m = 136, .n = 72, .k = 72, .batch = 3, .transpose_b = true}, 4) == 0);
+    GemmWgmmaSpec bad = spec_of(ElementType::bf16, ElementType::bf16, 24, 4, 1);
+    CHECK_THROWS_AS(generate_gemm_wgmma(bad), heddle::Error);
 }

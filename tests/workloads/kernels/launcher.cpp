@@ -142,8 +142,12 @@ double unit_roundoff(ElementType type) {
 }
 
 std::uint32_t Device::add_bytes(const std::vector<std::byte>& bytes) {
-    const std::uint64_t address =
-        memory_.allocate("buffer " + std::to_string(buffers_.size()), bytes.size(), true);
+#ifdef HEDDLE_THROUGH_PTXAS  // ptxas makes atomics of 16 bits out of those of the word around them, which a GPU's buffers always have
+    const std::size_t allocated = (bytes.size() + 3) / 4 * 4;
+#else
+    const std::size_t allocated = bytes.size();
+#endif
+    const std::uint64_t address = memory_.allocate("buffer " + std::to_string(buffers_.size()), allocated, true);
     memory_.write(address, bytes);
     buffers_.push_back({address, bytes.size(), ElementType::u8});
     return static_cast<std::uint32_t>(buffers_.size() - 1);

@@ -65,9 +65,9 @@ TEST_CASE("Every sample of the library runs and writes") {
 
 TEST_CASE("Only indices steer the kernels of the library") {
     // In timing mode nothing but indices has values; the same instructions run all the same.
-    for (const LibraryKernel& sample : library_samples(90)) {
+    for (const unsigned capability : {90u, 100u}) for (const LibraryKernel& sample : library_samples(capability)) {
         INFO(sample.name);
-        Device functional(90), timing(90);
+        Device functional(capability), timing(capability);
         std::vector<std::uint32_t> buffers;
         for (const SampleBuffer& buffer : sample.buffers) {
             const auto seed = static_cast<unsigned>(buffers.size());
@@ -97,7 +97,7 @@ TEST_CASE("Arguments are put in order by name") {
 
 TEST_CASE("Scheduling changes no bit of what the kernels of the library compute") {
     std::size_t shorter = 0;
-    for (const unsigned capability : {80u, 90u}) {
+    for (const unsigned capability : {80u, 90u, 100u}) {
         for (const LibraryKernel& sample : library_samples(capability)) {
             INFO(sample.name);
             Device written(capability), scheduled(capability, heddle::ptx::Assembly::scheduled);

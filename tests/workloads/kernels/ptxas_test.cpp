@@ -40,7 +40,7 @@ TEST_CASE("ptxas accepts every kernel") {
                         ("heddle_ptxas_" + std::to_string(std::rand()) + "_" + std::to_string(::getpid()));
     std::filesystem::create_directory(folder);
     std::size_t not_checked = 0, checked = 0;
-    for (const unsigned capability : {70u, 75u, 80u, 89u, 90u}) {
+    for (const unsigned capability : {70u, 75u, 80u, 89u, 90u, 100u}) {
         const std::string target = std::to_string(capability);
         // Code generation for one target of each kind of kernel; the others only parse and check.
         const bool known = help.find("'sm_" + target + "'") != std::string::npos;

@@ -154,6 +154,7 @@ class CudaGpu : public Device {
 
     std::uint32_t dynamic_shared_bytes = 0;  ///< of the launches to come
     Dim3 cluster{};
+    unsigned compute_capability = 90;
     std::uint64_t groups_at_once = 1;  ///< clusters or CTAs that need one another
     bool compares_modes = true;
     bool is_checked = true;  ///< correct kernels leave nothing to find
@@ -164,6 +165,7 @@ class CudaGpu : public Device {
                          const std::vector<std::vector<std::byte>>& bytes, Mode mode) const {
         LaunchContext context = kernel.launch(device, grid, block, bytes, mode, dynamic_shared_bytes);
         context.cluster = cluster;
+        context.compute_capability = compute_capability;
         context.print = [](std::string_view) {};
         return context;
     }
