@@ -14,6 +14,7 @@
 #include "sim/collective/payload.h"
 #include "sim/config/quantity.h"
 #include "sim/report/text_table.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
 namespace collective_command {
@@ -135,7 +136,9 @@ void run_collective_command(const Options& options) {
                             {"bound", report.bound},
                             {"same_everywhere", report.same_everywhere}};
     }
-    print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
+    print(options.json
+              ? sim::with_common_names(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "collective")
+              : text);
 }
 
 }  // namespace collective_command

@@ -6,6 +6,7 @@
 #include "sim/cli/terminal.h"
 #include "sim/cli/programs.h"
 #include "sim/report/run_comparison.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
 
@@ -34,7 +35,7 @@ void add_compare_command(CLI::App& app) {
     command->callback([options] {
         const sim::RunComparison comparison =
             sim::compare_runs(sim::read_run(options->first), sim::read_run(options->second));
-        print(options->json ? sim::run_comparison_json(comparison)
+        print(options->json ? sim::with_common_names(sim::run_comparison_json(comparison), "compare")
                             : sim::format_run_comparison(comparison, options->rows, table_width()));
     });
 }

@@ -16,6 +16,7 @@
 #include "sim/report/text_table.h"
 #include "sim/run/assemble/memory_report.h"
 #include "sim/run/simulate.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
 namespace devices_command {
@@ -105,7 +106,7 @@ void run(const Options& options) {
         }
         json.push_back(std::move(one));
     }
-    print(json.dump(1) + "\n");
+    print(sim::with_common_names(json.dump(), "simulate"));
 }
 
 }  // namespace devices_command

@@ -15,6 +15,7 @@
 #include "sim/sass/entry_text.h"
 #include "sim/sass/run_result.h"
 #include "sim/sass/run_traces.h"
+#include "sim/report/result_names.h"
 #include "workloads/importers/open_trace.h"
 
 namespace heddle::cli {
@@ -50,7 +51,7 @@ void simulate_on_cluster(const std::string& model, const sim::ModelOptions& mode
     sim::OpTimes& times = how.simulated ? static_cast<sim::OpTimes&>(simulated) : closed;
     const sim::DistributedResult result =
         sim::simulate_distributed(model, model_options, plan, cluster, hardware, times, how);
-    print(json ? sim::distributed_json(result) : sim::format_distributed(result));
+    print(json ? sim::with_common_names(sim::distributed_json(result), "simulate") : sim::format_distributed(result));
     if (!result.fits() && !how.ignore_memory)
         throw TooLarge{"a device has too little memory; --ignore-memory says so without this error"};
 }
@@ -88,7 +89,7 @@ void simulate_recorded_kernels(const SimulateCommandOptions& given) {
         };
         result = sass::run_traces(options.workload, hardware, run);
     }
-    const std::string json = sass::trace_run_json(result);
+    const std::string json = sim::with_common_names(sass::trace_run_json(result), "simulate");
     if (!options.no_out)
         sim::write_run_directory(sass::run_result(result, hardware), options.out, {{"entries.json", json}});
     if (options.json) return print(json);

@@ -26,8 +26,16 @@
 #include "sim/report/exploration_text.h"
 #include "sim/run/time/kernel_cache.h"
 #include "sim/run/workers/worker_pool.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
+
+/// The exploration as JSON, with the names that all results have. Nothing in it differs between two runs, unless `times` asks for it.
+static std::string explored_json(const explore::Exploration& exploration, bool times = false) {
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(explore::exploration_json(exploration, times));
+    sim::add_common_names(json, "explore");
+    return json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 namespace explore_command {
 
 namespace fs = std::filesystem;
@@ -147,7 +155,7 @@ std::string default_folder(const Options& options, const explore::Space& space) 
 std::map<std::string, std::string> exports_of(const explore::Exploration& exploration) {
     return {{"points.csv", explore::points_csv(exploration)},
             {"statistics.csv", explore::statistics_csv(exploration)},
-            {"exploration.json", explore::exploration_json(exploration)},
+            {"exploration.json", explored_json(exploration)},
             {"report.html", sim::exploration_html(exploration)}};
 }
 
@@ -222,7 +230,7 @@ void run_exploration(Options options) {
     for (const auto& [name, text] : exports_of(exploration)) folder.stage(name, text);
     folder.commit();
     print(options.json
-              ? explore::exploration_json(exploration)
+              ? explored_json(exploration)
               : sim::format_exploration(exploration, table_width()) + "written to " + options.out +
                     ": open report.html; exploration.sqlite, points.csv, statistics.csv, exploration.json\n");
 }
@@ -274,7 +282,7 @@ void export_points(const Options& options) {
     const explore::Exploration exploration =
         explore::read_exploration(explore::Store::open_to_read(file_of(options.folder)));
     const std::string text =
-        options.format == "json"         ? explore::exploration_json(exploration, options.times)
+        options.format == "json"         ? explored_json(exploration, options.times)
         : options.format == "statistics" ? explore::statistics_csv(exploration)
                                          : explore::points_csv(exploration, options.times);
     if (options.out.empty()) {

@@ -25,6 +25,7 @@
 #include "sim/gpu/settle/power_limit.h"
 #include "sim/run/workers/worker_pool.h"
 #include "sim/tpu/tpu_machine.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
 namespace gemm_command {
@@ -174,7 +175,7 @@ void run_on_tpu(const Options& options, const sim::Hardware& hardware) {
     question.transpose_b = options.layout[1] == 't';
     check(question, sim::tpu_config(hardware));
     const sim::TpuGemmAnswer answer = time_tpu_gemm(question, sim::tpu_config(hardware), options.numerics, options.signals);
-    print(options.json ? to_json(question, answer) + "\n"
+    print(options.json ? sim::with_common_names(to_json(question, answer), "gemm")
                        : name_of(question) + " on " + hardware.name + ": " + describe(question, answer) + written(answer.signals));
     if (!answer.passed(options.numerics))
         throw ComparisonFailed{"the values of " + name_of(question) + " are further off than they may be"};
@@ -214,7 +215,7 @@ void run_command(const Options& options) {
         json["power_limit"] = config.power.limit;
         json["above_power_limit"] = power_of(config, answers[best]).is_above();
         if (numerics) json["numerics"] = nlohmann::ordered_json::parse(to_text(*numerics));
-        print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        print(sim::with_common_names(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "gemm"));
         return;
     }
     std::string candidates_table, text = name_of(question) + " on " + hardware.name + ": " +

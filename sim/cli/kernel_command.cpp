@@ -21,6 +21,7 @@
 #include "sim/kernel/report.h"
 #include "sim/kernel/run.h"
 #include "sim/run/workers/worker_pool.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
 namespace kernel_command {
@@ -152,7 +153,7 @@ void run_launches(const Options& options) {
         outputs.push_back(options.timeline);
     }
     if (options.json) {
-        print(kernel::kernel_run_json(result, outputs));
+        print(sim::with_common_names(kernel::kernel_run_json(result, outputs), "kernel"));
     } else {
         std::string text = kernel::format_kernel_run(result, heading, table_width());
         for (const std::string& path : outputs) text += "written: " + path + "\n";

@@ -16,6 +16,7 @@
 #include "sim/cli/programs.h"
 #include "sim/hardware/load_hardware.h"
 #include "sim/learning/learning_report.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
 namespace learn_command {
@@ -62,7 +63,7 @@ void learn(const Options& options) {
         folder->stage("report.html", sim::learning_page(result));
         folder->commit();
     }
-    if (options.json) return print(sim::learning_json(result));
+    if (options.json) return print(sim::with_common_names(sim::learning_json(result), "learn"));
     print(sim::format_learning(result, table_width()) +
           (options.out.empty()
                ? ""

@@ -20,6 +20,7 @@
 #include "sim/hardware/load_hardware.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
+#include "sim/report/result_names.h"
 #include "workloads/zoo/registry.h"
 
 namespace heddle::cli {
@@ -209,7 +210,8 @@ void search_parallelism(const ParallelismOptions& options) {
     const std::size_t all = found.size();
     if (found.size() > options.top) found.resize(options.top);
     print(options.json
-              ? for_scripts(found, steps).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+              ? sim::with_common_names(
+                    for_scripts(found, steps).dump(2, ' ', false, nlohmann::json::error_handler_t::replace), "parallelism")
               : for_people(options, hardware, found, all, steps));
 }
 

@@ -25,6 +25,7 @@
 #include "sim/run/simulate.h"
 #include "sim/tpu/tpu_program.h"
 #include "sim/run/workers/worker_pool.h"
+#include "sim/report/result_names.h"
 
 namespace heddle::cli {
 namespace simulate_command {
@@ -89,7 +90,7 @@ void run_program(const Options& options) {
                                                    [&](models::SignalTrace& trace) { run_it(&trace); }) + "\n";
     else
         run_it(nullptr);
-    const std::string json = sim::tpu_program_json(run);
+    const std::string json = sim::with_common_names(sim::tpu_program_json(run), "simulate");
     if (!options.out.empty()) write_file(options.out, json);
     print(options.json ? json : sim::format_tpu_program(run) + signals);
 }

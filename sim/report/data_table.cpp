@@ -55,6 +55,18 @@ Json table_json(const DataTable& table) {
 
 }  // namespace
 
+void drop_empty_columns(DataTable& table) {
+    for (std::size_t c = table.columns.size(); c-- > 0;) {
+        const bool empty = std::all_of(table.rows.begin(), table.rows.end(), [&](const std::vector<DataCell>& row) {
+            return shown(row.at(c), table.columns[c]).empty();
+        });
+        if (!empty || table.rows.empty()) continue;
+        const auto at = static_cast<std::ptrdiff_t>(c);
+        table.columns.erase(table.columns.begin() + at);
+        for (std::vector<DataCell>& row : table.rows) row.erase(row.begin() + at);
+    }
+}
+
 std::string data_table_html(const DataTable& table) {
     if (table.rows.empty()) return {};
     std::string html = fmt::format(

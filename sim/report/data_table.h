@@ -33,6 +33,9 @@ struct DataTable {
     std::vector<std::vector<DataCell>> rows;
 };
 
+/// Removes the columns in which no row has anything.
+void drop_empty_columns(DataTable& table);
+
 /// Number of rows that are visible without the page's script.
 inline constexpr std::size_t kRowsWithoutScript = 100;
 

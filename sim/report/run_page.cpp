@@ -9,6 +9,7 @@
 #include "sim/report/chart.h"
 #include "sim/report/data_table.h"
 #include "sim/report/kind_summary.h"
+#include "sim/report/module_summary.h"
 #include "sim/report/not_understood.h"
 #include "sim/report/numbers.h"
 #include "sim/report/page.h"
@@ -212,6 +213,9 @@ std::string kernels_table(const RunResult& result) {
     const bool loops = std::any_of(result.kernels.begin(), result.kernels.end(),
                                    [](const KernelResult& kernel) { return kernel.turns != 1; });
     if (loops) table.columns.insert(table.columns.begin() + 3, {"turns of a loop", "count"});
+    const bool modules = std::any_of(result.kernels.begin(), result.kernels.end(),
+                                     [](const KernelResult& kernel) { return !kernel.module.empty(); });
+    if (modules) table.columns.insert(table.columns.begin() + 2, {"module"});
     const auto or_empty = [](double number) { return number > 0 ? number : std::nan(""); };
     for (const KernelResult* kernel : slowest_kernels(result)) {
         const auto size = [](const std::uint32_t(&s)[3]) {
@@ -224,7 +228,23 @@ std::string kernels_table(const RunResult& result) {
              kernel->l2_hit_rate ? 100 * *kernel->l2_hit_rate : std::nan(""), kernel->bound_by});
         auto& row = table.rows.back();
         if (loops) row.insert(row.begin() + 3, kernel->turns);
+        if (modules) row.insert(row.begin() + 2, kernel->module);
     }
+    drop_empty_columns(table);
+    return data_table_html(table);
+}
+
+std::string modules_table(const RunResult& result) {
+    DataTable table{"modules",
+                    "Modules",
+                    {{"module"}, {"kernels", "count"}, {"time", "us"}, {"forward", "us"}, {"backward", "us"}, {"optimizer", "us"}, {"other", "us"}},
+                    {}};
+    const auto or_empty = [](double number) { return number > 0 ? number : std::nan(""); };
+    for (const ModuleSummary& module : summarise_by_module(result))
+        table.rows.push_back({module.name, static_cast<double>(module.kernels), module.time_us, or_empty(module.forward_us),
+                              or_empty(module.backward_us), or_empty(module.optimizer_us), or_empty(module.other_us)});
+    if (table.rows.empty()) return {};
+    drop_empty_columns(table);
     return data_table_html(table);
 }
 
@@ -279,6 +299,7 @@ std::string report_html(const RunResult& result) {
                       {"energy", "Energy", chart_html(energy_by_kind(result))},
                       {"numerics", "Training with real values", numerics_section(result)},
                       {"ops", "Ops", ops_table(result)},
+                      {"modules", "Modules", modules_table(result)},
                       {"kernels", "Kernels", kernels_table(result)}});
 }
 

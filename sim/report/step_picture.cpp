@@ -15,6 +15,14 @@
 namespace heddle::sim {
 namespace {
 
+/// The smallest of 1, 2, 5, 10, 20, ... that is not below `least`.
+double round_tick(double least) {
+    const double power = std::pow(10, std::floor(std::log10(least)));
+    for (const double factor : {1.0, 2.0, 5.0})
+        if (factor * power >= least) return factor * power;
+    return 10 * power;
+}
+
 constexpr double kNames = 120, kLane = 26, kUnitLane = 18, kAxis = 24, kRightEdge = 34;
 constexpr int kShades = 20;
 
@@ -178,8 +186,9 @@ Picture draw(const RunResult& result, double width) {
                                  result.step_time_us);
         top += kUnitLane;
     }
-    for (int i = 0; i <= 8; ++i) {
-        const double at = result.step_time_us * i / 8;
+    const double tick = round_tick(result.step_time_us / 8);
+    for (int i = 0; i * tick <= result.step_time_us * (1 + 1e-9); ++i) {
+        const double at = i * tick;
         picture.svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                                    kNames + at * scale, top + 16, format_microseconds(at));
     }

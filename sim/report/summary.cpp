@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "sim/report/kind_summary.h"
+#include "sim/report/module_summary.h"
 #include "sim/report/not_understood.h"
+#include "sim/report/result_names.h"
 #include "sim/report/roofline.h"
 #include "sim/report/step_section.h"
 #include "sim/report/timeline.h"
@@ -104,6 +107,7 @@ Json kernel_arguments(const KernelResult& kernel) {
         arguments["warp instructions"] = kernel.warp_instructions;
     }
     if (kernel.measured_us) arguments["measured_us"] = *kernel.measured_us;
+    if (!kernel.module.empty()) arguments["module"] = kernel.module;
     if (!kernel.recorded_kernel.empty()) arguments["recorded kernel"] = kernel.recorded_kernel;
     for (const auto& [reason, fraction] : kernel.time_by_reason) arguments["time: " + reason] = fraction;
     for (const auto& [resource, fraction] : kernel.utilisation)
@@ -182,6 +186,14 @@ std::string summary_json(const RunResult& result) {
     if (Json kernels = kernels_json(result); !kernels.empty()) json["kernels"] = std::move(kernels);
     json["ops"] = Json::array();
     for (const OpSummary& op : result.ops) json["ops"].push_back(op_json(op));
+    for (const ModuleSummary& module : summarise_by_module(result))
+        json["modules"].push_back({{"name", module.name},
+                                   {"kernels", module.kernels},
+                                   {"time_us", module.time_us},
+                                   {"forward_us", module.forward_us},
+                                   {"backward_us", module.backward_us},
+                                   {"optimizer_us", module.optimizer_us},
+                                   {"other_us", module.other_us}});
     json["coverage"] = {{"cycle", result.coverage.cycle},
                         {"estimated", result.coverage.estimated},
                         {"unknown", result.coverage.unknown}};
@@ -209,6 +221,9 @@ std::string summary_json(const RunResult& result) {
                           {"tilings_searched", result.simulation.tilings_searched},
                           {"workers", result.simulation.workers},
                           {"schedule", result.simulation.scheduled ? "on" : "off"}};
+    json["cycles"] = std::accumulate(result.kernels.begin(), result.kernels.end(), std::uint64_t{0},
+                                     [](std::uint64_t sum, const KernelResult& kernel) { return sum + kernel.cycles; });
+    add_common_names(json, "simulate");
     return dump(json, 2);
 }
 

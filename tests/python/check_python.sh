@@ -5,4 +5,4 @@ if ! "$python" -c 'import pytest' 2>/dev/null; then
     echo "skipped: $python has no pytest"
     exit 0
 fi
-HEDDLE_COMMAND=$heddle PYTHONPATH=$source/python PYTHONDONTWRITEBYTECODE=1 exec "$python" -m pytest -q -p no:cacheprovider "$source/tests/python/test_$part.py"
+HEDDLE_COMMAND=$heddle PYTHONPATH=$source/python:$source/workloads/tracers PYTHONDONTWRITEBYTECODE=1 exec "$python" -m pytest -q -p no:cacheprovider "$source/tests/python/test_$part.py"

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "workloads/trace/module.h"
 #include "workloads/trace/turns.h"
 
 namespace heddle::sim {
@@ -139,6 +140,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
         const OpOutcome& outcome = outcomes[i];
         if (outcome.view) continue;
         const std::string name = describe_op(trace, op);
+        const std::string module = trace::module_of(op);
         const double turns = trace::turns_of(op);
         const double flops = outcome.communication ? 0 : turns * trace::floating_point_operations(trace, op);
         const double bytes = turns * trace::bytes_moved(trace, op);
@@ -155,6 +157,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
             kernel.kind = trace::name_of(op.kind);
             kernel.phase = trace::name_of(op.phase);
             kernel.recorded_kernel = op.kernel_name;
+            kernel.module = module;
             if (k == 0) {
                 kernel.measured_us = measured;
                 kernel.flops = flops;

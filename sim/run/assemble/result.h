@@ -61,6 +61,7 @@ struct KernelResult {
     std::string op_name;
     std::string kind, phase;
     std::string recorded_kernel;  ///< name in the recording, empty when there is none
+    std::string module;           ///< of the model (trace::module_of), empty when not known
     /// `time_us` is the kernel's time when it runs alone. `end_us` lies later than `start_us + time_us` when
     /// other work ran beside it.
     double start_us = 0, time_us = 0, end_us = 0;

@@ -28,7 +28,8 @@ using Keys = std::vector<std::string>;
 TEST_CASE("summary.json has the documented schema") {
     const Json json = Json::parse(summary_json(sample_result()));
     CHECK(keys_of(json) == Keys{"workload", "hardware", "step_time_us", "device_busy_us", "launch_gap_us",
-                                "communication_us", "division", "ops", "coverage", "measured", "simulation"});
+                                "communication_us", "division", "ops", "coverage", "measured", "simulation", "cycles", "schema",
+                                 "command", "time_us"});
     CHECK(json["workload"] == "mlp");
     CHECK(json["hardware"] == "h100-sxm");
     CHECK(json["step_time_us"] == 200.0);

@@ -10,6 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import wire
+from .modules import Modules
 
 _TYPES = {
     torch.float64: "double",
@@ -128,6 +129,18 @@ class _Recorder(TorchDispatchMode):
         self.caller = 0
         self.timed = []  # (kernel node, event before, event after)
         self.left_out = set()  # numbers of nodes
+        self.modules = None  # a Modules, when it is known which module calls
+        self._annotations = {}  # (call of the phase, module): the module's annotation
+
+    def _caller_now(self):
+        """The annotation around the next op: of the module that calls it, within the phase."""
+        name = self.modules.current() if self.modules is not None else ""
+        if not name:
+            return self.caller
+        key = (self.caller, name)
+        if key not in self._annotations:
+            self._annotations[key] = self._add("nn.Module: " + name, self.caller, None, None, True)
+        return self._annotations[key]
 
     def open_phase(self, name):
         self.caller = self._add(name, 0, None, None, True)
@@ -159,14 +172,14 @@ class _Recorder(TorchDispatchMode):
         if on_gpu:
             before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             before.record()
-        result = function(*arguments, **keywords)
+        result = self.carry_out(function, arguments, keywords)
         if on_gpu:
             after.record()
         results = list(result) if isinstance(result, (tuple, list)) else [result]
         outputs = _Operands(self.places)
         for value in results:
             outputs.add(value)
-        number = self._add(schema.name, self.caller, inputs, outputs, True)
+        number = self._add(schema.name, self._caller_now(), inputs, outputs, True)
         node = self.nodes[number - 1]
         node["storages"] = {self.places.storage(t) for t in _tensors_in(given) if t.layout == torch.strided}
         if schema.name.startswith("c10d::"):
@@ -177,6 +190,10 @@ class _Recorder(TorchDispatchMode):
             kernel = self._add(schema.name, number, inputs, outputs, False)
             self.timed.append((kernel, before, after))
         return result
+
+    def carry_out(self, function, arguments, keywords):
+        """Returns what the op returns."""
+        return function(*arguments, **keywords)
 
     def leave_out_counters(self, optimizer):
         """An optimizer counts its steps on the host, wherever the model is: that is no work of the device, but where
@@ -236,11 +253,21 @@ def _as_written(model):
     return getattr(model, "_orig_mod", model)
 
 
-def _check(model, optimizer):
-    """Refuses what one trace cannot say."""
+def _check_folder(path):
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise ValueError("there is no folder " + os.path.dirname(path) + " to write " + os.path.basename(path) + " to")
+
+
+def _check_step(batch, loss, optimizer):
     if isinstance(optimizer, torch.optim.LBFGS):
         raise ValueError("LBFGS runs the model several times in a step: trace_step records one run; give another "
                          "optimizer, or None")
+    if loss is not None and not (isinstance(batch, (tuple, list)) and len(batch) == 2):
+        raise ValueError("batch is no pair (inputs, targets): with a loss function both are needed")
+
+
+def _check(model, optimizer):
+    """Refuses what one trace cannot say."""
     if isinstance(model, torch.nn.DataParallel) and len(model.device_ids) > 1:
         raise ValueError("DataParallel spreads a step over " + str(len(model.device_ids)) + " devices: a trace is that "
                          "of one; give the module itself (model.module), or use DistributedDataParallel")
@@ -283,6 +310,15 @@ def _call(model, inputs):
     return model(*inputs) if isinstance(inputs, (tuple, list)) else model(inputs)
 
 
+def _loss_of_step(model, batch, loss):
+    # Around trace_step, autocast would keep its casts of the weights from one step to the next.
+    torch.clear_autocast_cache()
+    if loss is None:
+        return _loss_of(_call(model, batch))
+    inputs, targets = batch
+    return _loss_of(loss(_call(model, inputs), targets))
+
+
 def trace_step(model, batch, loss, optimizer, path="step.et", warm_up=1):
     """Runs `warm_up` training steps, then records one and writes it to `path` (.et, or .et.gz for gzip).
 
@@ -294,23 +330,16 @@ def trace_step(model, batch, loss, optimizer, path="step.et", warm_up=1):
     devices.
     """
     path = os.fspath(path)
-    if not os.path.isdir(os.path.dirname(path) or "."):
-        raise ValueError("there is no folder " + os.path.dirname(path) + " to write " + os.path.basename(path) + " to")
+    _check_folder(path)
     model = _as_written(model)
     _check(model, optimizer)
-    if loss is not None and not (isinstance(batch, (tuple, list)) and len(batch) == 2):
-        raise ValueError("batch is no pair (inputs, targets): with a loss function both are needed")
+    _check_step(batch, loss, optimizer)
     if _is_distributed(model):
         # The second step still arranges the buckets of gradients anew, with broadcasts that no later one has.
         warm_up = max(warm_up, 2)
 
     def forward():
-        # Around trace_step, autocast would keep its casts of the weights from one step to the next.
-        torch.clear_autocast_cache()
-        if loss is None:
-            return _loss_of(_call(model, batch))
-        inputs, targets = batch
-        return _loss_of(loss(_call(model, inputs), targets))
+        return _loss_of_step(model, batch, loss)
 
     for _ in range(warm_up):
         forward().backward()
@@ -323,7 +352,8 @@ def trace_step(model, batch, loss, optimizer, path="step.et", warm_up=1):
     # Dispatch modes belong to a thread; on one thread, autograd's engine stays in it too (of PyTorch 1, on a CPU it
     # always does). Without oneDNN a CPU goes through the ops that devices know.
     one_thread = getattr(torch.autograd, "set_multithreading_enabled", lambda enabled: contextlib.nullcontext())
-    with _without_onednn(), one_thread(False), recorder:
+    recorder.modules = Modules()
+    with _without_onednn(), one_thread(False), recorder.modules, recorder:
         recorder.open_phase(_FORWARD)
         value = forward()
         recorder.open_phase(_BACKWARD)
