@@ -14,7 +14,8 @@ import heddle
 
 
 def text_of(documented):
-    return (inspect.getdoc(documented) or "").strip()
+    """The docstring; lines of an example become code."""
+    return re.sub(r"(?m)^\s*(?:>>>|\.\.\.) (.*)$", r"`\1`", (inspect.getdoc(documented) or "").strip())
 
 
 def signature(name, function):

@@ -102,40 +102,7 @@ void describe_slices(Op& op, const RecordedTensor& result, const std::vector<std
 
 }  // namespace
 
-namespace {
-
-/// _grouped_mm(a, b, offsets): one product for each expert, of the rows that are its own.
-void grouped_product(Builder& builder, Op& op, const Call& call) {
-    RecordedTensor a = need(call.gpu_tensor(0), "A"), b = need(call.gpu_tensor(1), "B");
-    RecordedTensor result = need(call.output_tensor(0), "result of " + call.name);
-    const RecordedTensor* offsets = call.gpu_tensor(2);
-    const std::int64_t experts = offsets != nullptr ? offsets->elements() : b.shape.at(0);
-    const auto divide = [experts](RecordedTensor& tensor, std::size_t axis) {
-        if (experts <= 0 || tensor.shape.at(axis) % experts != 0)
-            throw NotUnderstood{"rows that cannot be spread evenly over the experts"};
-        const std::int64_t rows = tensor.shape[axis] / experts, step = tensor.strides[axis] * rows;
-        tensor.shape[axis] = rows;
-        tensor.shape.insert(tensor.shape.begin(), experts);
-        tensor.strides.insert(tensor.strides.begin(), step);
-    };
-    if (a.shape.size() == 2 && b.shape.size() == 3 && result.shape.size() == 2) {
-        divide(a, 0);
-        divide(result, 0);
-    } else if (a.shape.size() == 2 && b.shape.size() == 2 && result.shape.size() == 3) {
-        divide(a, 1);
-        divide(b, 0);
-    } else if (a.shape.size() != 3 || b.shape.size() != 3) {
-        throw NotUnderstood{"a product of groups of these shapes"};
-    }
-    if (offsets != nullptr) assume(op, "rows are spread evenly over the experts");
-    product(builder, op, a, false, b, false);
-    builder.output(op, result);
-}
-
-}  // namespace
-
 void torch_product(Builder& builder, Op& op, const Call& call) {
-    if (call.name == "_grouped_mm") return grouped_product(builder, op, call);
     const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
     if (call.name == "mm" || call.name == "bmm" || call.name == "matmul") {
         product(builder, op, need(call.gpu_tensor(0), "A"), false, need(call.gpu_tensor(1), "B"), false);

@@ -93,34 +93,6 @@ void whole_fill(Builder& builder, const Launch& launch, const Call& call) {
     builder.add(std::move(op), launch, &call);
 }
 
-/// constant_pad_nd: a tensor filled with the number, and the operand copied into its middle.
-void pad(Builder& builder, const Launch& launch, const Call& call) {
-    const RecordedTensor& from = need(call.gpu_tensor(0), "source of " + call.name);
-    const RecordedTensor& to = need(call.output_tensor(0), "result of " + call.name);
-    const Literal* recorded = call.literal(1);
-    const std::vector<std::int64_t> widths = recorded != nullptr ? recorded->integers() : std::vector<std::int64_t>{};
-    if (widths.empty()) throw NotUnderstood{"the widths of the padding were not recorded"};
-    Op fill;
-    fill.kind = OpKind::fill;
-    const Literal* number = call.literal(2);
-    fill.set(keys::fill.value, number != nullptr ? number->number(0) : 0.0);
-    builder.output(fill, to);
-    builder.add(std::move(fill), launch, &call);
-    RecordedTensor middle = to;
-    middle.shape = from.shape;
-    for (std::size_t i = 0; i + 1 < widths.size(); i += 2) {
-        if (i / 2 >= to.shape.size()) throw NotUnderstood{"a padding of more axes than there are"};
-        const std::size_t axis = to.shape.size() - 1 - i / 2;
-        if (widths[i] < 0 || widths[i + 1] < 0) throw NotUnderstood{"a padding that cuts off"};
-        middle.offset += widths[i] * to.strides[axis];
-    }
-    Op op;
-    op.kind = OpKind::copy;
-    builder.input(op, from);
-    builder.output(op, middle);
-    builder.add(std::move(op), launch, &call);
-}
-
 using Movement = void (*)(Builder&, const Launch&, const Call&);
 
 const std::unordered_map<std::string, Movement>& movements() {
@@ -132,7 +104,6 @@ const std::unordered_map<std::string, Movement>& movements() {
         {"clone", whole_copy},
         {"contiguous", whole_copy},
         {"_to_copy", whole_copy},
-        {"constant_pad_nd", pad},
         {"triu", triangle},
         {"tril", triangle},
         {"zeros", whole_fill},
@@ -140,7 +111,6 @@ const std::unordered_map<std::string, Movement>& movements() {
         {"ones_like", whole_fill},
         {"full_like", whole_fill},
         {"new_zeros", whole_fill},
-        {"scalar_tensor", whole_fill},
         {"select_backward", whole_fill},
         {"slice_backward", whole_fill},
     };

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "workloads/importers/inferred_ops.h"
 #include "workloads/importers/rules.h"
 
 namespace heddle::importers {
@@ -16,21 +15,6 @@ void product(Builder& builder, const Launch& launch, const Call& call) {
     torch_product(builder, op, call);
     describe_product(op, launch.name);
     builder.add(std::move(op), launch, &call);
-}
-
-/// sort, histc and the like: by the bytes that they move, and never as simulated.
-void by_bytes(Builder& builder, const Launch& launch, const Call& call) {
-    if (!launch.kernel.on_gpu && call.gpu_tensor(0) != nullptr) {
-        Op op;
-        op.kind = OpKind::unknown;
-        op.set(keys::any.reason, "what " + call.full_name.text() + " does depends on values");
-        assume(op, std::string(kInferred) + "the bytes of its operands");
-        builder.input(op, *call.gpu_tensor(0));
-        for (std::size_t i = 0; i < call.outputs.size(); ++i)
-            if (const RecordedTensor* made = call.output_tensor(i)) builder.output(op, *made);
-        return builder.add(std::move(op), launch, &call);
-    }
-    throw NotUnderstood{"no lowering"};
 }
 
 void random_numbers(Builder& builder, const Launch& launch, const Call& call) {
@@ -86,9 +70,8 @@ const OperationTable& families() {
         for (const auto* family : {&reduction_operations(), &normalisation_operations(),
                                    &attention_operations(), &collective_operations()})
             made.insert(family->begin(), family->end());
-        for (const char* name : {"mm", "bmm", "addmm", "baddbmm", "linear", "_addmm_activation", "_grouped_mm"})
+        for (const char* name : {"mm", "bmm", "addmm", "baddbmm", "linear", "_addmm_activation"})
             made[name] = product;
-        for (const char* name : {"sort", "argsort", "histc", "bincount"}) made[name] = by_bytes;
         made["_thnn_fused_lstm_cell"] = lstm;
         for (const char* name : kRandoms) made[name] = random_numbers;
         for (const char* name : kFills) made[name] = by_launch<fill_operation>;

@@ -10,28 +10,6 @@
 namespace heddle::importers {
 namespace {
 
-/// A series in powers of the square of "$0" within half a turn, `coefficients` from the lowest: what a device computes after
-/// it has taken whole turns off the angle.
-std::string angle_series(const char* factor, const std::vector<double>& coefficients) {
-    const std::string angle = "($0 - floor($0 * 0.15915494309189535 + 0.5) * 6.283185307179586)";
-    std::string series;
-    for (std::size_t i = coefficients.size(); i-- > 0;)
-        series = series.empty() ? number_text(coefficients[i])
-                                : "(" + number_text(coefficients[i]) + " + " + angle + " * " + angle + " * " + series + ")";
-    return std::string(factor).empty() ? series : angle + " * " + series;
-}
-
-const char* sine() {
-    static const std::string text = angle_series("odd", {1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800});
-    return text.c_str();
-}
-
-const char* cosine() {
-    static const std::string text =
-        angle_series("", {1, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200});
-    return text.c_str();
-}
-
 /// "$n" is operand n of the call: a tensor, or a number.
 const std::unordered_map<std::string, const char*>& formulas() {
     static const std::unordered_map<std::string, const char*> table{
@@ -47,8 +25,6 @@ const std::unordered_map<std::string, const char*>& formulas() {
         {"remainder", "$0 - floor($0 / $1) * $1"},
         {"neg", "-$0"},
         {"exp", "exp($0)"},
-        {"sin", sine()},
-        {"cos", cosine()},
         {"expm1", "exp($0) - 1"},
         {"log", "log($0)"},
         {"log1p", "log(1 + $0)"},

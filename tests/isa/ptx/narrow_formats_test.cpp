@@ -133,7 +133,7 @@ TEST_CASE("redux and min of three on single precision") {
     }
 }
 
-TEST_CASE("a request to cancel a launch is declined and its barrier told; st.bulk writes zeros") {
+TEST_CASE("a request to cancel a launch is declined and its barrier told, and st.bulk writes zeros") {
     const std::string body = "setp.eq.u32 %p, %t, 0; @!%p bra go; mbarrier.init.shared::cta.b64 [bar], 1; mov.b32 %s, -1; st.shared.b32 [box+16], %s; st.shared.b32 [box+12], %s; mov.u64 %y, 8; st.bulk.weak.shared::cta [box+16], %y, 0;\n"
                              "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [box], [bar];\n"
                              "mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16; go: bar.sync 0;\nagain: mbarrier.try_wait.parity.shared::cta.b64 %q, [bar], 0; @!%q bra again;\n"

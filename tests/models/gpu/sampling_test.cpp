@@ -367,7 +367,7 @@ TEST_CASE("a sampled run is the same when every cycle is looked at, and after ot
     Gpu gpu("gpu", eighth());
     std::deque<benchmarks::PreparedLaunch> launches;
     launches.emplace_back(benchmarks::ffma_loop(16, 1500), ptx::Mode::timing);
-    launches.emplace_back(benchmarks::gemm_wgmma(1024, 1024, 6144, 16), ptx::Mode::timing);
+    launches.emplace_back(benchmarks::gemm_wgmma(1024, 1024, 12288, 16), ptx::Mode::timing);
     launches.emplace_back(benchmarks::ffma_loop(16 * 8 * 16, 4), ptx::Mode::timing);
     RunOptions options;
     options.sample = true;

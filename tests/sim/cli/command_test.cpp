@@ -116,7 +116,12 @@ TEST_CASE("plans and steps on many TPUs are simulated, whether it is asked for o
     bool same = false;
     for (const Json& plan : plans) same |= plan["step_s"] == seconds;
     CHECK(same);
-    CHECK(run_heddle(folder, by_hand + " --kernels simulated").out == one.out);
+    const auto without_cost = [](const std::string& text) {  // what the simulation took on this machine
+        Json answer = Json::parse(text);
+        answer.erase("simulation");
+        return answer;
+    };
+    CHECK(without_cost(run_heddle(folder, by_hand + " --kernels simulated").out) == without_cost(one.out));
     const Outcome closed = run_heddle(folder, by_hand + " --kernels closed-form");
     CHECK(closed.code == 2);
     CHECK_THAT(closed.err, Catch::Contains("the closed form knows GPUs alone"));
