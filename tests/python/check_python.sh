@@ -5,4 +5,8 @@ if ! "$python" -c 'import pytest' 2>/dev/null; then
     echo "skipped: $python has no pytest"
     exit 0
 fi
-HEDDLE_COMMAND=$heddle PYTHONPATH=$source/python:$source/workloads/tracers PYTHONDONTWRITEBYTECODE=1 exec "$python" -m pytest -q -p no:cacheprovider "$source/tests/python/test_$part.py"
+code=0
+HEDDLE_COMMAND=$heddle PYTHONPATH=$source/python:$source/workloads/tracers PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q -p no:cacheprovider "$source/tests/python/test_$part.py" || code=$?
+# pytest ends so where it ran nothing: the file names a module that is not installed.
+[ "$code" -ne 5 ] || { echo && echo "skipped: $python lacks what test_$part.py needs" && exit 0; }
+exit "$code"

@@ -7,6 +7,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/importers/inferred_ops.h"
+#include "workloads/trace/module.h"
 
 namespace heddle::importers {
 namespace {
@@ -20,6 +21,16 @@ bool is_backward(const Recording& recording, const Call& kernel) {
         }
     }
     return false;
+}
+
+/// The module whose annotation is the nearest around a kernel; empty where none is.
+std::string annotated_module(const Recording& recording, const Call& kernel) {
+    static constexpr std::string_view prefix = "nn.Module: ";
+    for (const Call* call : recording.enclosing(kernel)) {
+        const std::string& name = call->full_name.text();
+        if (name.starts_with(prefix)) return name.substr(prefix.size());
+    }
+    return {};
 }
 
 bool is_optimizer(const Recording& recording, const Call& kernel) {
@@ -232,6 +243,8 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
                 streams_.try_emplace(launch.kernel.stream, static_cast<std::uint32_t>(streams_.size()))
                     .first->second;
     }
+    if (std::string module = annotated_module(launch.recording, launch.kernel); !module.empty())
+        op.set(trace::module_key, std::move(module));
     trace_.ops.push_back(op);
     try {
         trace_.check_op(id);
