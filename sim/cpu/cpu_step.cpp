@@ -12,6 +12,7 @@
 #include "models/cpu/cpu.h"
 #include "sim/run/time/distinct_work.h"
 #include "sim/run/time/launch_outcome.h"
+#include "sim/run/time/op_programs.h"
 #include "sim/run/workers/worker_pool.h"
 #include "workloads/lowering/cpu/trace_memory.h"
 #include "workloads/reference/values.h"
@@ -24,42 +25,14 @@ std::string cpu_key(const models::CpuConfig& config) {
     models::CpuConfig copy = config;
     models::ParameterList list;
     copy.describe(list);
-    std::string key = "cpu\n";
-    for (const models::Parameter& parameter : list.parameters()) key += fmt::format("{} {:.17g}\n", parameter.path, parameter.get());
-    return key;
+    return "cpu\n" + text_of(list);
 }
 
-struct CpuAttributeText {
-    std::string operator()(std::int64_t value) const { return std::to_string(value); }
-    std::string operator()(double value) const { return fmt::format("{:.17g}", value); }
-    std::string operator()(const std::string& value) const { return value; }
-    template <class Number>
-    std::string operator()(const std::vector<Number>& values) const {
-        std::string text;
-        for (const Number value : values) text += (*this)(value) + " ";
-        return text;
-    }
-};
-
-/// Everything that the time of an op depends on: what it computes, on which shapes, which operands share memory, and which of them the
-/// L3 holds when it begins.
+/// `resident`: storages that the last cache holds when the op begins.
 std::string cpu_op_key(const trace::Trace& trace, const trace::Op& op, const std::set<std::uint64_t>& resident) {
-    std::string key = trace::name_of(op.kind) + "\n";
-    for (const auto& [name, value] : op.attributes)
-        if (name != keys::any.turns) key += name + "=" + std::visit(CpuAttributeText{}, value) + "\n";
-    std::map<std::uint64_t, std::size_t> storages;
-    const auto add = [&](const char* side, const std::vector<trace::TensorId>& ids) {
-        for (const trace::TensorId id : ids) {
-            const trace::Tensor& tensor = trace.tensor(id);
-            const std::uint64_t storage = lowering::cpu_storage(trace, id);
-            const std::size_t place = storages.try_emplace(storage, storages.size()).first->second;
-            key += fmt::format("{} {} {} @{}{}\n", side, trace::name_of(tensor.type), fmt::join(tensor.shape, "x"), place,
-                               resident.contains(storage) ? " resident" : "");
-        }
-    };
-    add("in", op.inputs);
-    add("out", op.outputs);
-    return key;
+    return op_key(
+        trace, op, [&](trace::TensorId id) { return lowering::cpu_storage(trace, id); },
+        [&](std::uint64_t storage) { return resident.contains(storage) ? " resident" : ""; });
 }
 
 /// Which storages the last cache holds: whole tensors, the least recently used leaves first.
@@ -141,23 +114,12 @@ class CpuJobs : public JobRunner {
 
 /// Bytes over the bandwidth of memory, or operations one at a time on one core.
 KernelResult estimate_on_cpu(const trace::Trace& trace, const trace::Op& op, const models::CpuConfig& config, const std::string& reason) {
-    KernelResult kernel;
-    kernel.name = reason;
-    if (op.inputs.empty() && op.outputs.empty()) {
-        kernel.fidelity = Fidelity::unknown;
-        kernel.bound_by = op.measured_us ? "recorded time" : "nothing known";
-        kernel.time_us = op.measured_us.value_or(0);
-        return kernel;
-    }
-    kernel.fidelity = op.kind == trace::OpKind::unknown ? Fidelity::unknown : Fidelity::estimated;
     const double memory = trace::bytes_moved(trace, op) / (config.memory_bandwidth * config.sockets * config.memory_efficiency);
     double elements = 0;
     for (const trace::TensorId id : op.inputs) elements = std::max(elements, static_cast<double>(trace.tensor(id).elements()));
     const double operations = std::max(trace::floating_point_operations(trace, op), elements);
-    const double compute = operations / (config.clock_all * config.program_threads());
-    kernel.time_us = 1e6 * (config.memory_latency + std::max(memory, compute));
-    kernel.bound_by = compute > memory ? "one operation at a time" : "memory";
-    return kernel;
+    return estimated_row(op, reason,
+                         {memory, operations / (config.clock_all * config.program_threads()), config.memory_latency, "memory", "one operation at a time"});
 }
 
 class CpuStep final : public PlannedStep {
@@ -232,15 +194,9 @@ class CpuStep final : public PlannedStep {
                 outcome.view = true;
                 continue;
             }
-            KernelResult kernel;
-            kernel.name = trace::name_of(op.kind);
-            kernel.cycles = found.cycles;
-            kernel.time_us = found.seconds * 1e6;
+            KernelResult kernel = row_of(op, found);
             // The same cores find the next op before they compute it.
             kernel.gap_us = config_.dispatch_seconds * 1e6;
-            kernel.dram_bytes = found.dram_bytes;
-            kernel.bound_by = found.bound_by;
-            kernel.utilisation = found.utilisation;
             if (found.sampled) {
                 folded += (1 - found.sampled->simulated) * found.seconds;
                 bar += found.sampled->error * found.seconds;

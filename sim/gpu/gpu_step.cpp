@@ -22,6 +22,7 @@
 #include "sim/gpu/settle/power_limit.h"
 #include "sim/gpu/settle/settled_clock.h"
 #include "sim/gpu/plan/step_plan.h"
+#include "sim/run/time/op_programs.h"
 #include "sim/run/workers/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
@@ -34,13 +35,7 @@ std::string device_key(const models::gpu::GpuConfig& config) {
     models::gpu::GpuConfig copy = config;
     models::ParameterList list;
     describe(copy, list);
-    std::string key = "gpu\n";
-    for (const models::Parameter& parameter : list.parameters()) {
-        key += fmt::format("{} {:.17g}", parameter.path, parameter.get());
-        if (parameter.list != nullptr)
-            for (const std::uint32_t value : *parameter.list) key += fmt::format(" {}", value);
-        key += '\n';
-    }
+    std::string key = "gpu\n" + text_of(list);
     // A library that is built anew gives new results under its old name.
     if (!copy.hbm.model.empty()) key += "hbm.model " + hash_file(copy.hbm.model) + "\n";
     if (!copy.l2.model.empty()) key += "l2.model " + hash_file(copy.l2.model) + "\n";

@@ -10,6 +10,7 @@
 #include "models/tpu/tpu.h"
 #include "sim/run/time/distinct_work.h"
 #include "sim/run/time/launch_outcome.h"
+#include "sim/run/time/op_programs.h"
 #include "sim/run/numerics/numerics.h"
 #include "sim/tpu/tiling_cache.h"
 #include "sim/tpu/tpu_dump.h"
@@ -27,46 +28,16 @@ std::string tpu_key(const models::TpuConfig& config) {
     models::TpuConfig copy = config;
     models::ParameterList list;
     copy.describe(list);
-    std::string key = "tpu\n";
-    for (const models::Parameter& parameter : list.parameters()) {
-        key += fmt::format("{} {:.17g}\n", parameter.path, parameter.get());
-    }
-    return key;
+    return "tpu\n" + text_of(list);
 }
 
-struct AttributeText {
-    std::string operator()(std::int64_t value) const { return std::to_string(value); }
-    std::string operator()(double value) const { return fmt::format("{:.17g}", value); }
-    std::string operator()(const std::string& value) const { return value; }
-    template <class Number>
-    std::string operator()(const std::vector<Number>& values) const {
-        std::string text;
-        for (const Number value : values) text += (*this)(value) + " ";
-        return text;
-    }
-};
-
-/// Everything that the program of an op depends on: what it computes on which shapes, and which operands
-/// share memory.
-std::string op_key(const trace::Trace& trace, const trace::Op& op, const std::set<std::uint64_t>& common) {
-    std::string key = trace::name_of(op.kind) + "\n";
-    for (const auto& [name, value] : op.attributes)
-        if (name != keys::any.turns) key += name + "=" + std::visit(AttributeText{}, value) + "\n";
-    std::map<std::uint64_t, std::size_t> storages;
-    const auto add = [&](const char* side, const std::vector<trace::TensorId>& ids) {
-        for (const trace::TensorId id : ids) {
-            const trace::Tensor& tensor = trace.tensor(id);
-            // Tensors without a shared storage are told apart by their number.
-            const std::uint64_t storage = lowering::common_memory_storage(tensor, id);
-            const std::size_t place = storages.try_emplace(storage, storages.size()).first->second;
-            key +=
-                fmt::format("{} {} {} @{}{}\n", side, trace::name_of(tensor.type),
-                            fmt::join(tensor.shape, "x"), place, common.contains(storage) ? " common" : "");
-        }
-    };
-    add("in", op.inputs);
-    add("out", op.outputs);
-    return key;
+/// `common`: storages that lie in common memory.
+std::string tpu_op_key(const trace::Trace& trace, const trace::Op& op, const std::set<std::uint64_t>& common) {
+    return op_key(
+        trace, op,
+        // Tensors without a shared storage are told apart by their number.
+        [&](trace::TensorId id) { return lowering::common_memory_storage(trace.tensor(id), id); },
+        [&](std::uint64_t storage) { return common.contains(storage) ? " common" : ""; });
 }
 
 /// More than one op: operands can be brought while another op runs.
@@ -151,22 +122,10 @@ double peak_rate(const models::TpuConfig& config) {
 /// Bytes over HBM bandwidth, or operations over the matrix units' peak.
 KernelResult estimate_on_tpu(const trace::Trace& trace, const trace::Op& op, const models::TpuConfig& config,
                              const std::string& reason) {
-    KernelResult kernel;
-    kernel.name = reason;
-    if (op.inputs.empty() && op.outputs.empty()) {
-        kernel.fidelity = Fidelity::unknown;
-        kernel.bound_by = op.measured_us ? "recorded time" : "nothing known";
-        kernel.time_us = op.measured_us.value_or(0);
-        return kernel;
-    }
-    // What nobody understands: the least it takes is the time that its operands take to move.
-    kernel.fidelity = op.kind == trace::OpKind::unknown ? Fidelity::unknown : Fidelity::estimated;
     const double memory = trace::bytes_moved(trace, op) / (config.hbm.bandwidth * config.hbm.efficiency);
-    const double latency = config.hbm.latency_cycles / config.clock_hertz;
-    const double compute = trace::floating_point_operations(trace, op) / peak_rate(config);
-    kernel.time_us = 1e6 * (latency + std::max(memory, compute));
-    kernel.bound_by = compute > memory ? "matrix unit" : "HBM";
-    return kernel;
+    return estimated_row(op, reason,
+                         {memory, trace::floating_point_operations(trace, op) / peak_rate(config),
+                          config.hbm.latency_cycles / config.clock_hertz, "HBM", "matrix unit"});
 }
 
 class TpuTraining : public TrainingDevice {
@@ -289,7 +248,7 @@ class TpuStep final : public PlannedStep {
             const trace::Op& op = trace.ops[i];
             if (is_communication(op) || op.kind == trace::OpKind::host_copy || op.kind == trace::OpKind::unknown)
                 continue;
-            keys_[i] = op_key(trace, op, common_) + (is_step(trace) ? "in a step\n" : "");
+            keys_[i] = tpu_op_key(trace, op, common_) + (is_step(trace) ? "in a step\n" : "");
             programs_.push_back(i);
         }
     }
@@ -362,18 +321,10 @@ class TpuStep final : public PlannedStep {
                 outcome.view = true;
                 continue;
             }
-            KernelResult kernel;
-            kernel.name = trace::name_of(op.kind);
-            kernel.cycles = found.cycles;
-            kernel.time_us = found.seconds * 1e6;
+            KernelResult kernel = row_of(op, found);
             // The host starts one program for the whole step.
             if (!launched) kernel.gap_us = config_.launch_seconds * 1e6;
             launched = true;
-            kernel.dram_bytes = found.dram_bytes;
-            kernel.bound_by = found.bound_by;
-            kernel.utilisation = found.utilisation;
-            kernel.time_by_reason = found.time_by_reason;
-            kernel.time_by_unit = found.time_by_unit;
             outcome.kernels.push_back(kernel);
         }
         if (std::any_of(trace_.ops.begin(), trace_.ops.end(),
