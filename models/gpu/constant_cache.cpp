@@ -65,12 +65,15 @@ std::uint32_t ConstantCache::arrive(std::uint32_t line, Cycle at) {
     return ready;
 }
 
-std::uint32_t ConstantCache::load(const ptx::MemoryAccess& access, std::uint32_t start) {
+std::uint32_t ConstantCache::load(const ptx::MemoryAccess& access, std::uint32_t start, std::uint32_t launch,
+                                  std::uint32_t first_parameter) {
     std::array<std::uint64_t, ptx::kWarpSize> addresses;
     unsigned count = 0;
     std::uint32_t ready = start;
     pending_.clear();
-    const std::uint32_t first = access.space == ptx::StateSpace::parameter ? 0 : kBankLines;
+    // The parameters of all launches, then each launch's bank of constants.
+    const std::uint32_t first = access.space == ptx::StateSpace::parameter ? first_parameter / kConstantLineBytes
+                                                                           : (1 + launch) * kBankLines;
     for (std::uint32_t lanes = access.lanes; lanes != 0; lanes &= lanes - 1) {
         const std::uint64_t address = access.address[static_cast<unsigned>(std::countr_zero(lanes))];
         const auto end = addresses.begin() + count;

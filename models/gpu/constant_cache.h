@@ -12,6 +12,9 @@
 
 namespace heddle::models::gpu {
 
+/// The bank of constants of a launch, and room for the parameters of all launches of a run.
+inline constexpr std::uint64_t kConstantBankBytes = 64 << 10;
+
 /// The caches of constants of an SM; the defaults describe an H100.
 struct ConstantCacheConfig {
     bool enabled = true;                ///< false: constants are always at hand
@@ -40,7 +43,8 @@ class ConstantCache {
     }
     /// A load of a warp that begins in cycle `start`. Returns the cycle in which its last value is there, of
     /// those that L2 need not be asked for: pending() tells of those.
-    std::uint32_t load(const ptx::MemoryAccess& access, std::uint32_t start);
+    /// `launch`, `first_parameter`: the launch's number in its run, and the byte at which its parameters begin.
+    std::uint32_t load(const ptx::MemoryAccess& access, std::uint32_t start, std::uint32_t launch, std::uint32_t first_parameter);
 
     /// Lines that the last parameter() or load() has to wait for.
     const std::vector<std::uint32_t>& pending() const { return pending_; }
@@ -55,7 +59,7 @@ class ConstantCache {
   private:
     static constexpr std::uint32_t kConstantLineBytes = 64;
     /// The bank of constants lies behind the parameters.
-    static constexpr std::uint32_t kBankLines = 1024;
+    static constexpr std::uint32_t kBankLines = kConstantBankBytes / kConstantLineBytes;
     static constexpr std::uint32_t kAbsent = ~std::uint32_t{0};
     using Lines = std::vector<std::uint32_t>;  ///< by line: when it came, kPendingCycle or kAbsent
     static std::uint32_t& place(Lines& lines, std::uint32_t line);

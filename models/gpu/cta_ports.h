@@ -28,12 +28,21 @@ struct ClusterPlace {
     std::uint32_t rank = 0;           ///< %cluster_ctarank, from 0
 };
 
+/// A thread block of a run, which may have several launches.
+struct CtaOfRun {
+    std::uint32_t launch = 0;  ///< in LaunchPlan::launches
+    std::uint64_t index = 0;   ///< in the launch's grid, x fastest
+};
+
 /// An SM, as the CTA scheduler sees it.
 class CtaReceiver : public virtual sc_core::sc_interface {
   public:
-    /// Starts CTA `index` of the launch; its warps may issue from cycle `first_instruction` on, which is
+    /// Starts a CTA; its warps may issue from cycle `first_instruction` on, which is
     /// later than the present one. Calls come in ascending order of `first_instruction`.
-    virtual void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) = 0;
+    virtual void start_cta(CtaOfRun cta, Cycle first_instruction, ClusterPlace place) = 0;
+    /// RunLaunch::dependency_release of a launch has become known: warps of it that wait for it go on in cycle
+    /// `at`, which is later than the present one.
+    virtual void release_dependents(std::uint32_t launch, Cycle at) = 0;
 };
 
 /// The CTA scheduler, as an SM sees it.
@@ -41,7 +50,10 @@ class CtaReporter : public virtual sc_core::sc_interface {
   public:
     /// A CTA of SM `sm` is done and its place is free from cycle `at` on, in the SM's present window or
     /// after.
-    virtual void cta_finished(std::uint32_t sm, Cycle at) = 0;
+    virtual void cta_finished(std::uint32_t sm, std::uint32_t launch, Cycle at) = 0;
+    /// A CTA has allowed dependents of its launch to begin, for the first time: with griddepcontrol.launch_dependents, or by its
+    /// end. Only of launches with RunLaunch::tells_triggers.
+    virtual void cta_triggered(std::uint32_t launch, Cycle at) = 0;
 };
 
 }  // namespace heddle::models::gpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,10 @@ constexpr unsigned kVainAttempts = 1000;
 /// Groups of L2 slices, and of memory channels, that threads of the host may take: a few more than threads
 /// are likely.
 constexpr std::uint32_t kMemoryGroups = 8;
+
+std::uint64_t whole_lines(std::uint64_t bytes) {
+    return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
 
 std::uint32_t memory_group(std::size_t position, std::size_t count) {
     return static_cast<std::uint32_t>(position * kMemoryGroups / count);
@@ -56,7 +61,7 @@ std::vector<std::vector<std::uint32_t>> members_of_gpcs(const GpuConfig& config)
 Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     : sc_module(name),
       clock("clock", checked(config).clock),
-      scheduler("scheduler", clock, config.launch,
+      scheduler("scheduler", clock, config_,
                 gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes)),
       sms("sm"),
       gpcs("gpc"),
@@ -290,19 +295,19 @@ void Gpu::preload_code(std::uint32_t& known, std::uint32_t lines) {
 }
 
 /// So do parameters that the launch does not bring to the SMs, and the bank of constants where it is used.
-void Gpu::preload_constants(const LaunchSource& source) {
+void Gpu::preload_constants(const LaunchSource& source, std::uint32_t launch, std::uint32_t first_constant) {
     if (!config_.constant_cache.enabled) return;
-    constexpr std::uint64_t kBankLines = 64 * 1024 / kLineBytes;  // parameters; then as many constants
+    constexpr std::uint64_t kBankLines = kConstantBankBytes / kLineBytes;  // parameters; then as many constants
     const std::uint64_t bytes = source.launch().parameters.size();
     for (std::uint64_t line = 0; line * kLineBytes < bytes; ++line) {
         if (config_.constant_cache.parameters_prefetched) break;
-        preload_line(kConstantLines + line, false);
+        preload_line(kConstantLines + first_constant / kLineBytes + line, false);
     }
     bool constants = false;
     for (std::size_t i = 0; i < source.instruction_count() && !constants; ++i)
         constants = source.instruction(i).space == ptx::StateSpace::constant;
     for (std::uint64_t line = 0; constants && line < kBankLines; ++line)
-        preload_line(kConstantLines + kBankLines + line, false);
+        preload_line(kConstantLines + (1 + launch) * kBankLines + line, false);
 }
 
 void Gpu::check_clusters(const LaunchSource& source) const {
@@ -322,51 +327,110 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
 KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (options.sample && cache_ != nullptr)
         return run_in_full(source, options, "l2.model is not looked into");
-    const ptx::LaunchContext& launch = source.launch();
+    KernelResult result = perform({{&source, {}}}, options).all;
+    return result.sampling.error > Sampler::kWidest ? run_again(source, options) : result;
+}
+
+JointResult Gpu::run_together(const std::vector<JointLaunch>& launches, const RunOptions& options) {
+    if (launches.empty()) throw Error("internal: a run without launches");
+    if (options.sample || options.stands_for.whole != nullptr)
+        throw Error("launches that run together cannot be sampled", {}, "simulate them in full");
+    std::uint64_t parameters = 0;
+    for (const JointLaunch& one : launches) {
+        parameters += whole_lines(one.source->launch().parameters.size());
+        if (launches.size() > 1 && !one.source->is_complete())
+            throw Error("kernel " + one.source->name() + " is a recorded trace, which runs alone", {},
+                        "run it without others beside it");
+    }
+    if (launches.size() > std::numeric_limits<std::uint16_t>::max() || parameters > kConstantBankBytes)
+        throw Error(std::to_string(launches.size()) + " launches, with " + std::to_string(parameters) +
+                        " bytes of parameters, are too many for one run, which takes those of " +
+                        std::to_string(kConstantBankBytes) + " bytes",
+                    {}, "run fewer of them together");
+    return perform(launches, options);
+}
+
+/// The rows of a launch, behind those of the launches before.
+void Gpu::add_launch(LaunchPlan& plan, LaunchSource& source) const {
+    RunLaunch launch;
+    launch.source = &source;
+    launch.launch = &source.launch();
+    launch.occupancy = occupancy(config_, static_cast<unsigned>(launch.launch->block.count()),
+                                 source.registers_per_thread(), source.shared_bytes());
+    check_cooperative(config_, *launch.launch, source.registers_per_thread(), source.shared_bytes());
+    check_clusters(source);
+    if (launch.launch->grid.count() == 0)
+        throw Error("kernel " + source.name() + " is launched with an empty grid", {}, "launch at least one block");
+    if (!plan.launches.empty()) {
+        const RunLaunch& before = plan.launches.back();
+        launch.first_instruction = static_cast<std::uint32_t>(plan.kernel.instructions.size());
+        launch.first_line = plan.kernel.lines;
+        launch.first_constant =
+            before.first_constant + static_cast<std::uint32_t>(whole_lines(before.launch->parameters.size()));
+    }
+    TimedKernel kernel = time_kernel(source, config_);
+    if (plan.launches.empty())
+        plan.kernel = std::move(kernel);
+    else
+        append(plan.kernel, std::move(kernel), launch.first_constant);
+    launch.end_line = plan.kernel.lines;
+    plan.launches.push_back(launch);
+}
+
+JointResult Gpu::perform(const std::vector<JointLaunch>& launches, const RunOptions& options) {
     // Ports are bound when elaboration ends, and the blocks are prepared before the first cycle.
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
     reset_blocks();
-    check_clusters(source);
     LaunchPlan plan;
     const auto parts = static_cast<std::uint32_t>(gpcs.size());
     unsigned threads = std::min(options.threads, parts);
-    const bool divided = threads > 1 && dram_ == nullptr && cache_ == nullptr && source.divide(parts);
+    const bool divided = threads > 1 && dram_ == nullptr && cache_ == nullptr &&
+                         std::all_of(launches.begin(), launches.end(),
+                                     [&](const JointLaunch& one) { return one.source->divide(parts); });
     if (!divided) {
         threads = 1;
-        source.divide(1);
+        for (const JointLaunch& one : launches) one.source->divide(1);
     }
     clock.set_threads(threads);
     plan.patterns.resize(divided ? parts : 1);
-    plan.source = &source;
-    plan.launch = &launch;
-    plan.kernel = time_kernel(source, config_);
+    for (const JointLaunch& one : launches) add_launch(plan, *one.source);
+    LaunchSource& first = *launches.front().source;
     std::uint32_t known_lines = 0;
-    source.set_observer([&] {
-        extend(plan.kernel, source, config_);
-        preload_code(known_lines, plan.kernel.lines);
-    });
-    plan.occupancy = occupancy(config_, static_cast<unsigned>(launch.block.count()),
-                               source.registers_per_thread(), source.shared_bytes());
-    check_cooperative(config_, launch, source.registers_per_thread(), source.shared_bytes());
-    const std::vector<std::uint64_t>* const blocks = options.stands_for.blocks;
-    const std::uint64_t ctas = blocks == nullptr ? launch.grid.count() : blocks->size();
-    if (ctas == 0)
-        throw Error("kernel " + source.name() + " is launched with an empty grid", {},
-                    "launch at least one block");
-    const Doing doing("kernel " + source.name(), ctas, "thread blocks");
+    if (launches.size() == 1) {
+        first.set_observer([&] {
+            extend(plan.kernel, first, config_);
+            preload_code(known_lines, plan.kernel.lines);
+        });
+        plan.launches.front().dependency_release = options.dependency_release;
+    }
+    const std::string name = launches.size() == 1 ? first.name() : first.name() + " and those beside it";
+    std::vector<ScheduledLaunch> scheduled;
+    std::uint64_t ctas = 0;
+    bool reads_clock = false;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        const RunLaunch& launch = plan.launches[i];
+        const LaunchOrder& order = launches[i].order;
+        scheduled.push_back({launch.launch, launch.occupancy, order, options.stands_for.blocks});
+        ctas += options.stands_for.blocks == nullptr ? launch.launch->grid.count() : options.stands_for.blocks->size();
+        reads_clock = reads_clock || launch.source->reads_clock();
+        if (!order.programmatic) continue;
+        plan.launches[i].dependency_release = kNever;
+        plan.launches.at(order.after.back()).tells_triggers = true;
+    }
+    const Doing doing("kernel " + name, ctas, "thread blocks");
     // Where thread blocks follow one another, those that are done say better how far it is.
-    if (ctas > std::uint64_t{plan.occupancy.ctas_per_sm} * config_.sm.count) this_activity().set_expected(0);
+    if (ctas > std::uint64_t{plan.only().occupancy.ctas_per_sm} * config_.sm.count) this_activity().set_expected(0);
     preload_code(known_lines, plan.kernel.lines);
-    preload_constants(source);
+    for (std::uint32_t i = 0; i < launches.size(); ++i)
+        preload_constants(*launches[i].source, i, plan.launches[i].first_constant);
     preload(options.resident);
     plan.profile = options.profile;
     plan.audit = options.audit;
     plan.window = options.window;
-    plan.dependency_release = options.dependency_release;
     if (options.sample) {
-        if (launch.kernel == nullptr)
+        if (first.launch().kernel == nullptr)
             throw Error("a recorded trace cannot be sampled", {}, "leave out --sample");
-        if (launch.mode != ptx::Mode::timing)
+        if (first.launch().mode != ptx::Mode::timing)
             throw Error("a sampled run cannot compute values", {}, "leave out one of the two");
         plan.left_out = &sampler->left_out();
         scheduler.watch(plan.left_out);
@@ -381,26 +445,26 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
             KernelSummary(config_, plan).result(0, 0), plan.left_out);
     set_probes(options.signals);
     for (Sm& sm : sms) sm.begin(plan);
-    scheduler.begin(launch, plan.occupancy.ctas_per_sm, blocks);
+    scheduler.begin(std::move(scheduled));
 
     clock.set_tick_every_cycle(options.tick_every_cycle);
     const std::uint64_t activations = clock.activations();
     const Cycle limit = options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle);
-    ProgressWatch watch(source.reads_clock());
+    ProgressWatch watch(reads_clock);
     const auto before = static_cast<Cycle>(std::round(config_.launch.before * config_.clock));
-    if (options.signals != nullptr) options.signals->begin(clock.hertz(), before, "kernel " + source.name());
-    advance(limit, watch, options.signals, source.name());
-    for (unsigned attempts = 0; scheduler.finished() != ctas;
-         advance(limit, watch, options.signals, source.name())) {
+    if (options.signals != nullptr) options.signals->begin(clock.hertz(), before, "kernel " + name);
+    advance(limit, watch, options.signals, name);
+    for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, options.signals, name)) {
         if (sampler->has_decided()) series->close(clock.now() + 1);
         if (sampler->leap()) {
             series->cut();
             continue;
         }
         if (!resume_stalled() || ++attempts == kVainAttempts)
-            report_deadlock(source.name(), "every warp of a thread block waits and nothing is under way");
+            report_deadlock(name, "every warp of a thread block waits and nothing is under way");
     }
 
+    JointResult joint;
     Cycle end = scheduler.last_finish();
     for (const L2Block& slice : slices) end = std::max(end, slice.statistics().last_store);
     KernelSummary summary = tally(plan, end);
@@ -410,17 +474,21 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         end += sampler->left_out();
     }
     if (options.stands_for.whole != nullptr) summary.stand_for(*options.stands_for.whole, ctas);
-    KernelResult result = summary.result(end, source.registers_per_thread());
-    if (options.check_conservation && !options.sample)
-        check_conservation(ledger(result, ctas), source.name());
+    KernelResult& result = joint.all = summary.result(end, first.registers_per_thread());
+    if (options.check_conservation && !options.sample) check_conservation(ledger(result, ctas), name);
     result.series = series->take();
     if (options.sample) result.sampling = sampler->result(result.cycles);
-    if (result.sampling.error > Sampler::kWidest) return run_again(source, options);
+    if (result.sampling.error > Sampler::kWidest) return joint;
     if (options.stands_for.whole != nullptr) note_part(result.sampling, options.stands_for);
     if (options.signals != nullptr) options.signals->end(result.cycles);
     result.activations = clock.activations() - activations;
     result.host_threads = threads;
-    return result;
+    joint.launches = scheduler.spans();
+    // The stores of the last to end are on their way longer than it has thread blocks; so long are those of the others taken to be.
+    const Cycle drain = end - scheduler.last_finish();
+    if (!options.sample)
+        for (LaunchSpan& span : joint.launches) span.end += drain;
+    return joint;
 }
 
 void Gpu::note_part(Sampling& sampling, const StandsFor& stands_for) const {

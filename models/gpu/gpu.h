@@ -73,6 +73,18 @@ struct RunOptions {
     SignalTrace* signals = nullptr;
 };
 
+/// One of several launches that share a run.
+struct JointLaunch {
+    LaunchSource* source = nullptr;  ///< must outlive the run
+    LaunchOrder order;               ///< `earliest`, `gap` and the cycles of its result count from the first cycle of the run
+};
+
+/// What a run of several launches did.
+struct JointResult {
+    KernelResult all;                  ///< from the first cycle to the end of the last launch, with the overhead of one launch
+    std::vector<LaunchSpan> launches;  ///< in the order in which they were given
+};
+
 /// One per process (SystemC elaborates once); runs any number of kernels, each from a complete reset with
 /// cold L1 and with the L2 contents that RunOptions name.
 class Gpu : public sc_core::sc_module {
@@ -100,6 +112,12 @@ class Gpu : public sc_core::sc_module {
     /// The same for any source of instructions.
     KernelResult run(LaunchSource& source, const RunOptions& options = {});
 
+    /// Runs several launches on one clock, with one L2 and one memory: their thread blocks share SMs as CtaScheduler says, and everything
+    /// else as they come to it. Not with `sample` or `stands_for`; `dependency_release` has no effect. Instructions of recorded traces,
+    /// whose table grows, run alone. Throws heddle::Error as run() does. L1 has what the launch that needs most shared memory leaves it,
+    /// from the beginning to the end of the run.
+    JointResult run_together(const std::vector<JointLaunch>& launches, const RunOptions& options = {});
+
     /// Between runs: another SM clock. Times in seconds (memory, launch) keep their length.
     void set_clock(double hertz);
     /// Between runs: another size of L2, bytes. Throws heddle::Error when the machine becomes impossible.
@@ -121,8 +139,10 @@ class Gpu : public sc_core::sc_module {
     void preload(const std::vector<L2Residency>& resident);
     void preload_line(std::uint64_t number, bool dirty, bool spare_dirty = false);
     void preload_code(std::uint32_t& known, std::uint32_t lines);
-    void preload_constants(const LaunchSource& source);
+    void preload_constants(const LaunchSource& source, std::uint32_t launch, std::uint32_t first_constant);
     void check_clusters(const LaunchSource& source) const;
+    void add_launch(LaunchPlan& plan, LaunchSource& source) const;
+    JointResult perform(const std::vector<JointLaunch>& launches, const RunOptions& options);
     bool resume_stalled();
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
     void note_part(Sampling& sampling, const StandsFor& stands_for) const;

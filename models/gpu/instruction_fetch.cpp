@@ -61,6 +61,12 @@ void InstructionFetch::begin(const InstructionCacheConfig& config, std::uint32_t
     for (std::uint32_t line = 0; line < std::min(lines, prefetched()); ++line) l1_.put(line, 0);
 }
 
+void InstructionFetch::prefetch(std::uint32_t first, std::uint32_t end) {
+    if (l0_.empty()) return;
+    for (std::uint32_t line = first; line < std::min(end, first + prefetched()); ++line)
+        if (l1_.ready[line] == kAbsent) l1_.put(line, 0);
+}
+
 std::uint32_t InstructionFetch::prefetched() const {
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>(l1_.capacity, config_.launch_prefetch / kInstructionLineBytes));

@@ -41,6 +41,8 @@ class InstructionFetch {
     /// `l2` must outlive the run.
     void begin(const InstructionCacheConfig& config, std::uint32_t lines, unsigned sub_cores,
                LineRequests& l2);
+    /// A launch whose code lies in lines [first, end) comes to the SM: the first of them come with it.
+    void prefetch(std::uint32_t first, std::uint32_t end);
     /// More code has become known: the kernel has at least `lines`.
     void extend(std::uint32_t lines) {
         if (lines > line_count_) grow(lines);

@@ -212,7 +212,7 @@ void KernelSummary::add(const MemoryChannelStatistics& s) {
 }
 
 void KernelSummary::stand_for(const GpuConfig& whole, std::uint64_t ctas) {
-    const std::uint64_t all = plan_->launch->grid.count();
+    const std::uint64_t all = plan_->only().launch->grid.count();
     const double work = static_cast<double>(all) / static_cast<double>(ctas);
     const double device = static_cast<double>(whole.sm.count) / config_->sm.count;
     KernelSummary part = *this;
@@ -252,8 +252,8 @@ KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
     result_.dram.bytes = result_.dram_read_bytes + result_.dram_write_bytes;
     result_.dram.sectors = result_.dram.bytes / kSectorBytes;
     result_.registers_per_thread = registers_per_thread;
-    result_.ctas_per_sm = plan_->occupancy.ctas_per_sm;
-    result_.occupancy_limit = plan_->occupancy.limited_by;
+    result_.ctas_per_sm = plan_->only().occupancy.ctas_per_sm;
+    result_.occupancy_limit = plan_->only().occupancy.limited_by;
     result_.achieved_occupancy = cta_cycles_ == 0 ? 0
                                                   : static_cast<double>(warp_cycles_) /
                                                         static_cast<double>(cta_cycles_) / config_->sm.warps;

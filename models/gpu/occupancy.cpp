@@ -55,8 +55,8 @@ Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned 
     result.limit_warps = sm.warps / result.warps_per_cta;
     const std::uint64_t registers_per_warp =
         std::uint64_t{allocated_registers(sm, std::max(1u, registers_per_thread))} * ptx::kWarpSize;
-    const std::uint64_t warps_by_registers = sm.registers / kSubCores / registers_per_warp * kSubCores;
-    result.limit_registers = static_cast<unsigned>(warps_by_registers / result.warps_per_cta);
+    result.warps_by_registers = static_cast<unsigned>(sm.registers / kSubCores / registers_per_warp * kSubCores);
+    result.limit_registers = result.warps_by_registers / result.warps_per_cta;
     result.shared_bytes_per_cta = round_up(shared_bytes + config.shared.reserved_per_cta, config.shared.unit);
     result.limit_shared = result.shared_bytes_per_cta == 0
                               ? sm.ctas

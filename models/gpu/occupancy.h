@@ -14,6 +14,7 @@ struct Occupancy {
     unsigned warps_per_cta = 0;  ///< the last one may be partly filled
     unsigned limit_warps = 0, limit_registers = 0, limit_shared = 0, limit_ctas = 0;  ///< CTAs by each limit
     std::string limited_by;  ///< the smallest: "warps", "registers", "shared memory" or "ctas"
+    unsigned warps_by_registers = 0;         ///< warps for which an SM has registers
     std::uint64_t shared_bytes_per_cta = 0;  ///< with the system's share, rounded up to the unit
     std::uint64_t l1_bytes = 0;              ///< what the carve-out for shared memory leaves to L1
 };

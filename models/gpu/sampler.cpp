@@ -87,7 +87,7 @@ void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, double othe
     widest_ = std::sqrt(kWidest * kWidest - other_error * other_error);
     tally_ = std::move(tally);
     pass_ = std::move(pass);
-    program_ = std::make_unique<ptx::LeapProgram>(*plan.launch->kernel);
+    program_ = std::make_unique<ptx::LeapProgram>(*plan.only().launch->kernel);
     extra_ = std::make_unique<KernelSummary>(config, plan);
     slots_.assign(sms_.size() * Sm::kWarps, {});
     entries_.assign(slots_.size(), {});

@@ -289,7 +289,7 @@ bool Sampler::look_at_inner_loop() {
     period_ = settled.mean;
     error_ = settled.error;
     drift_limit_ = std::numeric_limits<double>::infinity();
-    in_step_ = ptx::cluster_size(*plan_->launch) != 1;
+    in_step_ = ptx::cluster_size(*plan_->only().launch) != 1;
     saturated_ = units_full_ && !memory_is_busy(batches_.front(), batches_.back());
     if (!in_step_ && !find_rates()) return false;
     if (!find_turn_around()) around_.clear();

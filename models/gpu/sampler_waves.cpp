@@ -114,7 +114,7 @@ Sampler::Stream Sampler::find_stream(std::size_t first) {
         for (std::uint64_t i = 0; i < kStreamPairs; ++i)
             for (const std::uint64_t neighbour : {0, 1})
                 blocks.push_back(scheduler_.block(next + waiting * i / kStreamPairs + neighbour));
-        stream_ = stream_traffic(*plan_->launch, blocks).value_or(StreamTraffic{});
+        stream_ = stream_traffic(*plan_->only().launch, blocks).value_or(StreamTraffic{});
     }
     if (stream_->lines() == 0) return Stream::none;
     std::vector<Batch> batches;  // time for a byte
@@ -149,7 +149,7 @@ Sampler::Work Sampler::probe(std::uint64_t first, std::uint64_t end, std::uint64
         const std::uint64_t block =
             from + (to > from ? (from * 0x9e3779b97f4a7c15ull >> 20) % (to - from) : 0);
         const auto steps =
-            static_cast<double>(ptx::count_steps(*plan_->launch, scheduler_.block(block), most, probed_));
+            static_cast<double>(ptx::count_steps(*plan_->only().launch, scheduler_.block(block), most, probed_));
         if (steps == 0) return {};
         sum += steps;
         squares += steps * steps;
@@ -166,7 +166,7 @@ bool Sampler::find_alike_blocks(std::uint64_t first) {
         obstacle_ = "what its thread blocks do depends on values that others write";
         return false;
     }
-    if (ptx::cluster_size(*plan_->launch) != 1) {
+    if (ptx::cluster_size(*plan_->only().launch) != 1) {
         obstacle_ = "its thread blocks come in clusters";
         return false;
     }

@@ -67,11 +67,18 @@ void Sm::begin(const LaunchPlan& plan) {
     launch_.plan = &plan;
     launch_.part = plan.patterns.size() > 1 ? group() : 0;
     launch_.patterns = &plan.patterns[launch_.part];
-    launch_.clustered = ptx::cluster_size(*plan.launch) > 1;
+    launch_.clustered = false;
+    launch_.first_instruction.clear();
+    launch_.dependency_release.clear();
+    for (const RunLaunch& one : plan.launches) {
+        launch_.clustered = launch_.clustered || ptx::cluster_size(*one.launch) > 1;
+        launch_.first_instruction.push_back(one.first_instruction);
+        launch_.dependency_release.push_back(one.dependency_release);
+    }
     launch_.window_mask = std::min(plan.window, sm_window(config_, launch_.clustered)) - 1;
     if (signals_) signals_->begin();
     launch_.observed = plan.audit || signals_ != nullptr;
-    launch_.audit = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.source) : nullptr;
+    launch_.audit = plan.audit ? std::make_unique<SmAudit>(name(), config_, plan) : nullptr;
     launch_.profile.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
     launch_.watches.assign(plan.left_out != nullptr ? kWarps : 0, {});
     for (SubCore& sub_core : sub_cores_)
@@ -83,11 +90,18 @@ void Sm::prepare() {
     used_ = true;
     inbox_.set_lookahead(launch_.window_mask + 1);
     check_registers();
-    load_store_.begin(launch_.plan->occupancy.l1_bytes);
+    std::uint64_t l1_bytes = config_.l1.unified_bytes;
+    unsigned ctas = 0;
+    for (const RunLaunch& one : launch_.plan->launches) {
+        l1_bytes = std::min(l1_bytes, one.occupancy.l1_bytes);
+        ctas += one.occupancy.ctas_per_sm;
+    }
+    load_store_.begin(l1_bytes);
     instructions_.begin(config_.instruction_cache, launch_.plan->kernel.lines, kSubCores, line_fetch_);
     constants_.begin(config_.constant_cache, config_.instruction_cache, kSubCores, line_fetch_);
-    port_.set_window(launch_.plan->launch->access_policy_window);
-    state_.cta_slots.resize(launch_.plan->occupancy.ctas_per_sm);
+    port_.set_window(launch_.plan->only().launch->access_policy_window);
+    state_.arrived.resize(launch_.plan->launches.size());
+    state_.cta_slots.resize(launch_.plan->launches.size() == 1 ? ctas : std::min(ctas, config_.sm.ctas));
 }
 
 std::uint64_t Sm::events() const {
@@ -145,6 +159,7 @@ Cycle Sm::run_cycle(Cycle now) {
     if (state_.side_work) {
         if (!state_.storing.empty() || !state_.ending.empty()) end_operations(now);
         if (!state_.releases.empty()) release_due(now);
+        if (!state_.dependents.empty()) release_waiting_dependents(now);
     }
     if (state_.loads_blocked || state_.stores_blocked) update_room(now);
     while (state_.side_work && !state_.arriving_ctas.empty() && state_.arriving_ctas.front().at <= now) {
@@ -160,7 +175,7 @@ Cycle Sm::run_cycle(Cycle now) {
     if (needs_acknowledgements()) next = std::min(next, load_store_.next_acknowledgement());
     if (!state_.side_work) return next;
     state_.side_work = !(state_.arriving_ctas.empty() && state_.storing.empty() && state_.ending.empty() &&
-                         state_.releases.empty());
+                         state_.releases.empty() && state_.dependents.empty());
     if (!state_.arriving_ctas.empty()) next = std::min(next, state_.arriving_ctas.front().at);
     return std::min(next, next_end());
 }
@@ -200,7 +215,7 @@ bool Sm::can_act(Cycle now) const {
     for (unsigned warp = 0; warp < kWarps; ++warp) {
         const WarpSlot& slot = state_.warps[warp];
         if (slot.state != WarpState::running) continue;
-        const TimedInstruction& row = launch_.plan->kernel.instructions[slot.warp.next()];
+        const TimedInstruction& row = launch_.plan->kernel.instructions[next_instruction(slot)];
         const Stamp ready = ready_stamp(warp, row);
         if (ready == kPending || slot.fetched > now || cycle_of(std::max(ready, slot.not_before)) > now)
             continue;
@@ -236,7 +251,8 @@ Stamp Sm::ready_of_groups(unsigned warp, const TimedInstruction& row) const {
         case TimingKind::bulk_wait_read:
             return work.bulk_reads.ready(row.groups_left);
         case TimingKind::dependency_wait:
-            return memory_stamp(launch_.plan->dependency_release);
+            return launch_.dependency_release[slot.launch] == kNever ? kPending
+                                                                      : memory_stamp(launch_.dependency_release[slot.launch]);
         case TimingKind::tensor_load_wait:
             return work.tensor_loads;
         case TimingKind::tensor_store_wait:
@@ -277,7 +293,7 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
     SubCore& sub_core = sub_core_of(warp);
     sub_core.account(now);
     for (;;) {
-        slot.instruction = slot.warp.next();
+        slot.instruction = next_instruction(slot);
         const TimedInstruction& row = launch_.plan->kernel.instructions[slot.instruction];
         if (row.kind == TimingKind::fence) load_store_.drain_acknowledgements(now);
         const Stamp ready = ready_stamp(warp, row);

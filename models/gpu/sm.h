@@ -76,7 +76,8 @@ class Sm : public Block,
     void acknowledge(Cycle at, unsigned lines) override;
     void deliver(MemoryRequest& message, Cycle arrival) override;
     Cycle receive_multicast(LinesMask sectors, Cycle arrival) override;
-    void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) override;
+    void start_cta(CtaOfRun cta, Cycle first_instruction, ClusterPlace place) override;
+    void release_dependents(std::uint32_t launch, Cycle at) override;
     /// Performs the cycles of the window that ends in cycle `now` (lookahead.h).
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
@@ -137,7 +138,7 @@ class Sm : public Block,
     enum class WarpState : std::uint8_t { empty, running, at_barrier, finished };
     /// A CTA on its way.
     struct Arrival {
-        std::uint64_t index;
+        CtaOfRun cta;
         Cycle at;
         ClusterPlace place;
     };
@@ -160,8 +161,9 @@ class Sm : public Block,
         std::uint32_t constant = 0;     // the same of its constants
         Stamp not_before = 0;           // branch, barrier: earliest next issue
         Stamp cluster_arrival = 0;      // earliest end of a barrier.cluster that it arrived at
-        std::uint16_t cta = 0;
+        std::uint16_t launch = 0;     // in LaunchPlan::launches
         std::uint16_t registers = 0;  // per thread
+        std::uint8_t cta = 0;
         WarpState state = WarpState::empty;
         bool waits_for_fence = false;
         std::uint8_t next_product = 0;
@@ -180,6 +182,7 @@ class Sm : public Block,
     struct CtaSlot {
         std::unique_ptr<BlockSource> cta;
         std::shared_ptr<ClusterRun> cluster;
+        std::uint32_t launch = 0;              // in LaunchPlan::launches; of `cta`, too
         std::uint32_t rank = 0;                // in the cluster
         std::array<std::uint8_t, 32> warps{};  // slots in the SM, by index in the CTA
         unsigned warp_count = 0;
@@ -242,6 +245,9 @@ class Sm : public Block,
     void after_step(unsigned warp, const ptx::StepResult& step, Cycle now);
     void release(CtaSlot& cta, std::uint32_t warps, Cycle first_instruction, Cycle now);
     void release_due(Cycle now);
+    void release_waiting_dependents(Cycle now);
+    /// Index in LaunchPlan::kernel of what the warp performs next.
+    std::uint32_t next_instruction(const WarpSlot& slot) const { return launch_.first_instruction[slot.launch] + slot.warp.next(); }
     void look_at_next(unsigned warp, Cycle now);
     CycleReason reason_of(const WarpSlot& slot, Stamp ready) const;
     Stamp ready_stamp(unsigned warp, const TimedInstruction& row) const;
@@ -255,7 +261,7 @@ class Sm : public Block,
     void count_steps(const CtaSlot& cta);
     void watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now);
     void finish_cta_if_done(CtaSlot& cta, Cycle now);
-    void report_finished(Cycle at);
+    void report(std::uint32_t launch, Cycle at, bool ended);
     /// `last`: of those of its warp that are told together.
     void complete(const LoadStoreUnit::Completed& done, Cycle now, bool last);
     void update_room(Cycle now);
@@ -293,6 +299,8 @@ class Sm : public Block,
         std::vector<InstructionCycles> profile;  // empty when not asked for
         std::vector<WarpWatch> watches;          // by warp slot; empty when not asked for
         std::unique_ptr<SmAudit> audit;          // none when not asked for
+        std::vector<std::uint32_t> first_instruction;  // by launch
+        std::vector<Cycle> dependency_release;         // by launch: see RunLaunch
     };
     /// What happens changes this. Its default value is the state after reset(), which is one assignment;
     /// parts that are classes of their own, and what most warps never touch (WarpWork), are reset beside it.
@@ -326,6 +334,8 @@ class Sm : public Block,
         std::vector<std::uint32_t> ending, arriving;  // operations with a known end; that wait for copies
         std::vector<std::uint32_t> storing;           // that wait for acknowledgements
         std::vector<Release> releases;
+        std::vector<bool> arrived;      // by launch: a thread block of it has come
+        std::vector<Cycle> dependents;  // when warps may go on that wait for another launch
         std::uint64_t fewest_steps = ~std::uint64_t{0}, most_steps = 0, steps = 0;
         Cycle next_warp_start = 0;    // warps of arriving CTAs start one after another
         unsigned first_sub_core = 0;  // whose memory instruction comes first

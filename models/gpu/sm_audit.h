@@ -10,7 +10,7 @@
 #include "isa/ptx/execution.h"
 #include "models/common/cycle.h"
 #include "models/gpu/gpu_config.h"
-#include "models/gpu/instruction_source.h"
+#include "models/gpu/launch_plan.h"
 
 namespace heddle::models::gpu {
 
@@ -27,19 +27,19 @@ inline constexpr bool kDebugBuild = false;
 class SmAudit {
   public:
     /// `name`: of the SM, for messages.
-    SmAudit(std::string name, const GpuConfig& config, const LaunchSource& source);
+    SmAudit(std::string name, const GpuConfig& config, const LaunchPlan& plan);
 
-    /// A thread block begins; its warps follow with warp_started().
-    void cta_started();
+    /// A thread block of a launch of the run begins; its warps follow with warp_started().
+    void cta_started(std::uint32_t launch);
     /// One warp of the thread block that started last.
     void warp_started(unsigned slot);
     /// The slots of all its warps.
-    void cta_ended(std::span<const std::uint8_t> slots);
+    void cta_ended(std::span<const std::uint8_t> slots, std::uint32_t launch);
     /// The warp in `slot` was chosen to issue `chosen` in cycle `now` and performed `performed`.
     void issued(unsigned slot, const ptx::InstructionInfo* chosen, const ptx::InstructionInfo* performed,
                 Cycle now);
-    /// setmaxnreg: registers per thread of all warps of a thread block and of its pool together.
-    void registers_moved(std::uint32_t together) const;
+    /// setmaxnreg: registers per thread of all warps of a thread block of the launch and of its pool together.
+    void registers_moved(std::uint32_t together, std::uint32_t launch) const;
 
   private:
     static constexpr unsigned kSlots = 64;  // of warps
@@ -50,10 +50,14 @@ class SmAudit {
     const std::string name_;
     const SmConfig sm_;
     const std::uint64_t shared_limit_;
-    unsigned warps_per_cta_ = 0;
-    std::uint64_t registers_per_warp_ = 0, shared_per_cta_ = 0;
+    struct Needs {
+        unsigned warps_per_cta = 0;
+        std::uint64_t registers_per_warp = 0, shared_per_cta = 0;
+    };
+    std::vector<Needs> launches_;
+    Needs started_;  // of the launch of the thread block that started last
 
-    std::uint64_t ctas_ = 0;
+    std::uint64_t ctas_ = 0, shared_ = 0;
     std::bitset<kSlots> held_;
     std::array<std::uint64_t, kSubCores> warps_{}, registers_{};
     std::array<Cycle, kSubCores> last_issue_{};  // plus one

@@ -8,9 +8,22 @@
 
 namespace heddle::models::gpu {
 
-void Sm::start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) {
+namespace {
+
+/// `what`: the launch, the SM, and whether the CTA has ended, as Sm::report() packs them into a message.
+void tell_scheduler(CtaReporter& scheduler, std::uintptr_t what, Cycle at) {
+    const auto launch = static_cast<std::uint32_t>(what >> 32);
+    if ((what & 1) != 0)
+        scheduler.cta_finished(static_cast<std::uint32_t>(what & 0xffffffff) >> 1, launch, at);
+    else
+        scheduler.cta_triggered(launch, at);
+}
+
+}  // namespace
+
+void Sm::start_cta(CtaOfRun cta, Cycle first_instruction, ClusterPlace place) {
     if (!used_) prepare();
-    state_.arriving_ctas.push_back({index, first_instruction, std::move(place)});
+    state_.arriving_ctas.push_back({cta, first_instruction, std::move(place)});
     state_.side_work = true;
     due(first_instruction);
 }
@@ -26,17 +39,24 @@ unsigned Sm::choose_slot() const {
 }
 
 void Sm::place_cta(const Arrival& arrival, Cycle now) {
+    const RunLaunch& launch = launch_.plan->launches[arrival.cta.launch];
     const auto place = std::find_if(state_.cta_slots.begin(), state_.cta_slots.end(),
                                     [](const CtaSlot& s) { return !s.used; });
     if (place == state_.cta_slots.end())
         throw Error("internal: " + std::string(name()) + " was given a CTA too many");
     CtaSlot& cta = *place;
+    if (cta.cta != nullptr && cta.launch != arrival.cta.launch) cta.cta.reset();
+    cta.launch = arrival.cta.launch;
     if (cta.cta == nullptr)
-        cta.cta = launch_.plan->source->make_block(
+        cta.cta = launch.source->make_block(
             *this, static_cast<std::uint32_t>(place - state_.cta_slots.begin()), launch_.part);
+    if (!state_.arrived[cta.launch]) {
+        state_.arrived[cta.launch] = true;
+        if (launch_.plan->launches.size() > 1) instructions_.prefetch(launch.first_line, launch.end_line);
+    }
     cta.cluster = arrival.place.run;
     cta.rank = arrival.place.rank;
-    cta.cta->start(arrival.index, position_, cta.cluster == nullptr ? nullptr : &cta.cluster->cluster);
+    cta.cta->start(arrival.cta.index, position_, cta.cluster == nullptr ? nullptr : &cta.cluster->cluster);
     instructions_.extend(launch_.plan->kernel.lines);
     cta.used = true;
     cta.warp_count = cta.running = cta.cta->warp_count();
@@ -44,7 +64,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
     cta.tensor_end = 0;
     cta.free_registers = 0;
     cta.triggered = false;
-    if (launch_.audit) launch_.audit->cta_started();
+    if (launch_.audit) launch_.audit->cta_started(cta.launch);
     ++state_.statistics.ctas;
     if (state_.resident_ctas++ == 0) state_.busy_since = now;
     for (unsigned i = 0; i < cta.warp_count; ++i) {
@@ -64,9 +84,10 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
         if (!state_.scoreboards[warp])
             state_.scoreboards[warp] = std::make_unique<Stamp[]>(launch_.plan->kernel.scoreboard_size + 1);
         slot.scoreboard = state_.scoreboards[warp].get();  // stamps of an earlier warp lie in the past
-        slot.cta = static_cast<std::uint16_t>(place - state_.cta_slots.begin());
+        slot.cta = static_cast<std::uint8_t>(place - state_.cta_slots.begin());
+        slot.launch = static_cast<std::uint16_t>(cta.launch);
         slot.registers = static_cast<std::uint16_t>(
-            allocated_registers(config_.sm, launch_.plan->source->registers_per_thread()));
+            allocated_registers(config_.sm, launch.source->registers_per_thread()));
         slot.state = WarpState::running;
         work_[warp].started = now;
         if (!launch_.watches.empty()) launch_.watches[warp].start(now + *launch_.plan->left_out);
@@ -127,11 +148,12 @@ void Sm::trigger(CtaSlot& cta, Cycle at) {
     if (cta.triggered) return;
     cta.triggered = true;
     state_.statistics.last_trigger = std::max(state_.statistics.last_trigger, at);
+    if (launch_.plan->launches[cta.launch].tells_triggers) report(cta.launch, at, false);
 }
 
 void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     if (cta.running != 0 || cta.loads != 0) return;
-    if (launch_.audit) launch_.audit->cta_ended({cta.warps.data(), cta.warp_count});
+    if (launch_.audit) launch_.audit->cta_ended({cta.warps.data(), cta.warp_count}, cta.launch);
     for (unsigned i = 0; i < cta.warp_count; ++i) {
         const unsigned warp = cta.warps[i];
         state_.warps[warp].state = WarpState::empty;
@@ -142,15 +164,18 @@ void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     trigger(cta, now + 1);
     cta.cluster.reset();
     if (--state_.resident_ctas == 0) state_.statistics.cta_cycles += now + 1 - state_.busy_since;
-    report_finished(now + 1);
+    report(cta.launch, now + 1, true);
 }
 
-void Sm::report_finished(Cycle at) {
-    if (!clock().apart()) return reporter_->cta_finished(position_, at);
-    const auto deliver = [](void* reporter, void* sm, Cycle free) {
-        static_cast<CtaReporter*>(reporter)->cta_finished(static_cast<Sm*>(sm)->position_, free);
+/// Tells the scheduler that a CTA of a launch has ended, or allowed dependents to begin.
+void Sm::report(std::uint32_t launch, Cycle at, bool ended) {
+    const std::uintptr_t what = std::uintptr_t{launch} << 32 | std::uintptr_t{position_} << 1 | (ended ? 1 : 0);
+    if (!clock().apart()) return tell_scheduler(*reporter_, what, at);
+    const auto deliver = [](void* reporter, void* told, Cycle when) {
+        tell_scheduler(*static_cast<CtaReporter*>(reporter), reinterpret_cast<std::uintptr_t>(told), when);
     };
-    post(nullptr, deliver, reporter_, this, at);
+    static_assert(sizeof(void*) == 8);
+    post(nullptr, deliver, reporter_, reinterpret_cast<void*>(what), at);
 }
 
 void Sm::count_steps(const CtaSlot& cta) {

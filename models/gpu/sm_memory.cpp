@@ -172,7 +172,8 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
         default: {  // constants, and parameters by address
             LoadStoreUnit::Outcome outcome = load_store_.shuffle(now);
             const Cycle waited = outcome.ready - now - config_.shared.shuffle_latency;
-            outcome.ready = waited + constants_.load(access, static_cast<std::uint32_t>(now));
+            outcome.ready = waited + constants_.load(access, static_cast<std::uint32_t>(now), slot.launch,
+                                                      launch_.plan->launches[slot.launch].first_constant);
             if (constants_.pending().empty()) return outcome;
             owner.constant = true;
             state_.warps[warp].constant = kPendingCycle;

@@ -60,7 +60,7 @@ void Sm::begin_tensor_work(CtaSlot& cta, const ptx::AsyncOperation& work, Cycle 
     const TensorConfig& rates = config_.tensor;
     const double rate = product.integer ? rates.s8 : product.element_bits == 32 ? rates.tf32 : product.element_bits == 16 ? rates.f16 : product.element_bits == 8 ? rates.f8 : rates.f4;
     if (rate <= 0) {
-        throw Error("the tensor cores of this GPU do not take this kind of tcgen05.mma", {"", 0, launch_.plan->source->name()},
+        throw Error("the tensor cores of this GPU do not take this kind of tcgen05.mma", {"", 0, launch_.plan->launches[cta.launch].source->name()},
                     "choose another kernel, or set tensor.macs_per_cycle in the hardware file");
     }
     const FineCycles full = fine(static_cast<double>(product.macs) / rate);
@@ -157,6 +157,7 @@ Cycle Sm::next_end() const {
     Cycle next = kNever;
     for (const std::uint32_t index : state_.ending) next = std::min(next, state_.operations[index].at);
     for (const Release& release : state_.releases) next = std::min(next, release.at);
+    for (const Cycle at : state_.dependents) next = std::min(next, at);
     return next;
 }
 
@@ -208,6 +209,24 @@ void Sm::release_due(Cycle now) {
         }
         state_.releases.erase(state_.releases.begin() + static_cast<std::ptrdiff_t>(i));
         release(state_.cta_slots[due.cta], due.warps, now, now);
+    }
+}
+
+void Sm::release_dependents(std::uint32_t launch, Cycle at) {
+    launch_.dependency_release[launch] = at;
+    if (state_.resident_ctas == 0) return;
+    state_.dependents.push_back(at);
+    state_.side_work = true;
+    due(at);
+}
+
+void Sm::release_waiting_dependents(Cycle now) {
+    if (std::erase_if(state_.dependents, [now](Cycle at) { return at <= now; }) == 0) return;
+    for (unsigned warp = 0; warp < kWarps; ++warp) {
+        const WarpSlot& slot = state_.warps[warp];
+        if (slot.state == WarpState::running &&
+            launch_.plan->kernel.instructions[slot.instruction].kind == TimingKind::dependency_wait)
+            look_at_next(warp, now);
     }
 }
 

@@ -16,20 +16,21 @@ constexpr std::uint32_t kFewest = 24;  // PTX ISA: the count is 24 to 256
 }  // namespace
 
 void Sm::check_registers() const {
-    const LaunchSource& source = *launch_.plan->source;
-    const std::uint32_t warps = static_cast<std::uint32_t>(
-        (launch_.plan->launch->block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
-    const std::uint32_t each = allocated_registers(config_.sm, source.registers_per_thread());
-    const std::uint32_t most = warps * each - kFewest * (warps - 1);
-    for (std::size_t i = 0; i < source.instruction_count(); ++i) {
-        const ptx::InstructionInfo& info = source.instruction(i);
-        if (info.synchronisation != ptx::Synchronisation::more_registers || info.register_count <= most)
-            continue;
-        throw Error("setmaxnreg.inc to " + std::to_string(info.register_count) +
-                        " registers would wait for ever: the thread block has " + std::to_string(each) +
-                        " for each of its " + std::to_string(warps) + " warps, and none can go below " +
-                        std::to_string(kFewest),
-                    source.place_of(info), "ask for fewer registers, or launch the kernel with more");
+    for (const RunLaunch& launch : launch_.plan->launches) {
+        const LaunchSource& source = *launch.source;
+        const std::uint32_t warps = launch.occupancy.warps_per_cta;
+        const std::uint32_t each = allocated_registers(config_.sm, source.registers_per_thread());
+        const std::uint32_t most = warps * each - kFewest * (warps - 1);
+        for (std::size_t i = 0; i < source.instruction_count(); ++i) {
+            const ptx::InstructionInfo& info = source.instruction(i);
+            if (info.synchronisation != ptx::Synchronisation::more_registers || info.register_count <= most)
+                continue;
+            throw Error("setmaxnreg.inc to " + std::to_string(info.register_count) +
+                            " registers would wait for ever: the thread block has " + std::to_string(each) +
+                            " for each of its " + std::to_string(warps) + " warps, and none can go below " +
+                            std::to_string(kFewest),
+                        source.place_of(info), "ask for fewer registers, or launch the kernel with more");
+        }
     }
 }
 
@@ -46,7 +47,7 @@ void Sm::change_registers(unsigned warp, const TimedInstruction& row, Cycle now)
     if (more ? count < slot.registers : count > slot.registers) {
         throw Error(std::string("setmaxnreg.") + (more ? "inc" : "dec") + " to " + std::to_string(count) +
                         " registers of a warp that has " + std::to_string(slot.registers),
-                    launch_.plan->source->place_of(*row.info),
+                    launch_.plan->launches[slot.launch].source->place_of(*row.info),
                     more ? "use .dec to give registers back" : "use .inc to take more registers");
     }
     cta.free_registers += slot.registers;
@@ -55,7 +56,7 @@ void Sm::change_registers(unsigned warp, const TimedInstruction& row, Cycle now)
     if (launch_.audit) {
         std::uint32_t together = cta.free_registers;
         for (unsigned i = 0; i < cta.warp_count; ++i) together += state_.warps[cta.warps[i]].registers;
-        launch_.audit->registers_moved(together);
+        launch_.audit->registers_moved(together, slot.launch);
     }
     // Others that wait for registers: there are more now, or fewer.
     for (unsigned i = 0; i < cta.warp_count; ++i) {

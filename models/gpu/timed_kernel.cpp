@@ -385,4 +385,23 @@ void extend(TimedKernel& kernel, const LaunchSource& source, const GpuConfig& co
     }
 }
 
+void append(TimedKernel& kernel, TimedKernel more, std::uint32_t first_constant) {
+    const auto registers = static_cast<std::uint32_t>(kernel.registers.size()),
+               products = static_cast<std::uint32_t>(kernel.products.size());
+    for (TimedInstruction& row : more.instructions) {
+        row.first_register += registers;
+        row.line += kernel.lines;
+        row.pattern += kernel.patterns;
+        if (row.kind == TimingKind::warpgroup_product) row.latency += products;
+        if (row.parameter_offset >= 0) row.parameter_offset += static_cast<std::int32_t>(first_constant);
+    }
+    const auto add = [](auto& all, const auto& some) { all.insert(all.end(), some.begin(), some.end()); };
+    add(kernel.instructions, more.instructions);
+    add(kernel.registers, more.registers);
+    add(kernel.products, more.products);
+    kernel.scoreboard_size = std::max(kernel.scoreboard_size, more.scoreboard_size);
+    kernel.lines += more.lines;
+    kernel.patterns += more.patterns;
+}
+
 }  // namespace heddle::models::gpu

@@ -89,6 +89,9 @@ struct TimedKernel {
 /// Throws heddle::Error, with the user's line, for tensor instructions of a type that the machine's tensor
 /// cores lack.
 TimedKernel time_kernel(const LaunchSource& source, const GpuConfig& config);
+/// Puts the rows of another launch behind those of `kernel`. `first_constant`: byte at which the parameters of that launch begin, of
+/// those of all.
+void append(TimedKernel& kernel, TimedKernel more, std::uint32_t first_constant);
 /// Rows for the instructions that have come to the source's table since.
 void extend(TimedKernel& kernel, const LaunchSource& source, const GpuConfig& config);
 

@@ -69,14 +69,17 @@ TEST_CASE("the audit of an SM catches what is given out twice or beyond what the
     GpuTestBench bench;
     const TestLaunch launch = some_launch(bench);
     const std::span<const ptx::InstructionInfo> instructions = launch.kernel->instructions();
-    const PtxSource source(launch.context);
+    PtxSource source(launch.context);
     const auto audit_of = [&](auto change) {
         GpuConfig config;
         change(config);
-        return SmAudit("sm_7", config, source);
+        LaunchPlan plan;
+        plan.launches.emplace_back();
+        plan.launches.back().source = &source;
+        return SmAudit("sm_7", config, plan);
     };
     const auto start = [](SmAudit& audit, unsigned first) {
-        audit.cta_started();
+        audit.cta_started(0);
         for (unsigned i = 0; i < 4; ++i) audit.warp_started(first + i);
     };
     const auto found = [&](auto change, unsigned allowed) {
@@ -105,8 +108,8 @@ TEST_CASE("the audit of an SM catches what is given out twice or beyond what the
     SmAudit twice = audit_of([](GpuConfig&) {});
     start(twice, 0);
     start(twice, 4);
-    twice.cta_ended(kSlots);
-    CHECK_THROWS_WITH(twice.cta_ended(kSlots), Contains("slot 0 was given back twice"));
+    twice.cta_ended(kSlots, 0);
+    CHECK_THROWS_WITH(twice.cta_ended(kSlots, 0), Contains("slot 0 was given back twice"));
 
     SmAudit issues = audit_of([](GpuConfig&) {});
     start(issues, 0);
@@ -117,8 +120,8 @@ TEST_CASE("the audit of an SM catches what is given out twice or beyond what the
     CHECK_THROWS_WITH(issues.issued(0, other, other, 11), Contains("had issued already"));
     CHECK_THROWS_WITH(issues.issued(1, one, other, 12), Contains("performed line"));
     CHECK_THROWS_WITH(issues.issued(4, one, one, 12), Contains("without being there"));
-    CHECK_NOTHROW(issues.registers_moved(4 * launch.kernel->registers_per_thread()));
-    CHECK_THROWS_WITH(issues.registers_moved(4 * launch.kernel->registers_per_thread() + 8),
+    CHECK_NOTHROW(issues.registers_moved(4 * launch.kernel->registers_per_thread(), 0));
+    CHECK_THROWS_WITH(issues.registers_moved(4 * launch.kernel->registers_per_thread() + 8, 0),
                       Contains("setmaxnreg"));
 }
 
@@ -130,18 +133,20 @@ TEST_CASE("an SM that is handed one thread block too many is caught when it star
     bench.gpu.run(launch.context, options);
     LaunchPlan plan;
     PtxSource source(launch.context);
-    plan.source = &source;
-    plan.launch = &launch.context;
+    plan.launches.emplace_back();
+    RunLaunch& only = plan.launches.back();
+    only.source = &source;
+    only.launch = &launch.context;
+    only.occupancy = occupancy(bench.gpu.config(), 128, launch.kernel->registers_per_thread(), 16384);
     plan.kernel = time_kernel(source, bench.gpu.config());
-    plan.occupancy = occupancy(bench.gpu.config(), 128, launch.kernel->registers_per_thread(), 16384);
     plan.audit = true;
-    const unsigned fit = plan.occupancy.ctas_per_sm;
+    const unsigned fit = plan.only().occupancy.ctas_per_sm;
     CHECK(fit == 233472 / 17408);
-    ++plan.occupancy.ctas_per_sm;  // the fault
+    ++plan.launches.front().occupancy.ctas_per_sm;  // the fault
     Sm& sm = bench.gpu.sms[0];
     sm.reset();
     sm.begin(plan);
-    for (unsigned i = 0; i <= fit; ++i) sm.start_cta(i, 1, {});
+    for (unsigned i = 0; i <= fit; ++i) sm.start_cta({0, i}, 1, {});
     CHECK_THROWS_WITH(sm.tick(1), Catch::Contains("bytes of shared memory, it has 233472"));
 }
 
