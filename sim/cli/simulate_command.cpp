@@ -72,6 +72,7 @@ std::map<std::string, std::string> given(const Options& options) {
         values["fusion"] = options.simulate.fusion == sim::Fusion::compile ? "compile"
                            : options.simulate.fusion == sim::Fusion::xla   ? "xla"
                                                                            : "none";
+    if (options.simulate.streams == sim::Streams::cycle) values["streams"] = "cycle";
     flag("programmatic launches", options.simulate.programmatic);
     return values;
 }
@@ -207,6 +208,7 @@ void refuse_options_of_steps(const SimulateCommandOptions& options, const std::s
     refuse(!options.model_options.empty(), "--option");
     refuse(options.simulate.steps != 1, "--steps");
     refuse(options.simulate.programmatic, "--programmatic-launches");
+    refuse(options.simulate.streams != sim::Streams::shared, "--streams");
     refuse(!options.simulate.dump_programs.empty(), "--dump-program");
     refuse(!options.simulate.signals.kernel.empty(), "--trace-kernel");
 }
@@ -278,6 +280,16 @@ void add_simulate_command(CLI::App& app) {
             "xla: also epilogues of products, as XLA makes them (default: none on a GPU, xla on a TPU)")
         ->check(CLI::IsMember({"none", "compile", "xla"}))
         ->type_name("none|compile|xla");
+    command
+        ->add_option_function<std::string>(
+            "--streams",
+            [&streams = options->simulate.streams](const std::string& mode) {
+                streams = mode == "cycle" ? sim::Streams::cycle : sim::Streams::shared;
+            },
+            "GPU: kernels of several streams that overlap; shared: each slows the others by what it uses alone; cycle: they are "
+            "simulated together, on one clock (default: shared)")
+        ->check(CLI::IsMember({"shared", "cycle"}))
+        ->type_name("shared|cycle");
     command->add_flag("--graph", options->simulate.graph,
                       "GPU: the step is launched as one CUDA graph instead of kernel by kernel");
     command->add_flag("--ignore-memory", options->simulate.ignore_memory,

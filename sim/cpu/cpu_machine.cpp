@@ -37,6 +37,7 @@ void CpuMachine::refuse_options(const SimulateOptions& options) const {
     if (options.sample) refuse("only GPUs are sampled", "--sample", "leave it out: loops of a CPU's programs are folded anyway");
     if (options.programmatic) refuse("only GPUs have programmatic launches", "--programmatic-launches", "leave it out");
     if (options.graph) refuse("only GPUs have CUDA graphs", "--graph", "leave it out");
+    if (options.streams != Streams::shared) refuse("only GPUs have streams", "--streams", "leave it out");
     if (options.signals.asked()) refuse("a CPU has no signals", "--signals", "leave it out");
 }
 

@@ -66,7 +66,7 @@ std::vector<OpTime> Simulated::simulate_ops(const Trace& trace, const std::vecto
     Trace some = alone(trace, ids);
     if (machine.usual_fusion() == Fusion::xla) some = fusion::fuse_as_xla(some, {{}, false});
     RunResult result;
-    const std::vector<OpOutcome> outcomes = run_ops(some, machine, options, result);
+    const std::vector<OpOutcome> outcomes = run_ops(some, machine, options, result).outcomes;
     std::vector<OpTime> times(ids.size());
     for (std::size_t i = 0; i < some.ops.size(); ++i) {
         OpTime& time = times.at(place_of(some.ops[i]));

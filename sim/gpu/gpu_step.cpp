@@ -133,6 +133,51 @@ class GpuJobs : public JobRunner {
     const std::vector<Job> jobs_;
 };
 
+/// Simulates the open runs of several launches.
+class JointJobs : public JobRunner {
+  public:
+    struct Job {
+        const std::vector<GpuSession::Member>* members;
+        double part;
+        std::uint64_t expected_cycles;
+    };
+    JointJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options, const program::GpuProgram& program,
+              std::vector<Job> jobs, unsigned threads)
+        : session_(config, options.tick_every_cycle), program_(program), jobs_(std::move(jobs)) {
+        session_.set_threads(threads);
+    }
+    std::string run(std::size_t number) override {
+        const double before = processor_seconds();
+        const Job& job = jobs_[number];
+        this_activity().set_part(job.part);
+        this_activity().set_expected(job.expected_cycles);
+        LaunchOutcome outcome = session_.run_together(program_, *job.members);
+        outcome.host_seconds = processor_seconds() - before;
+        return to_text(outcome);
+    }
+
+  private:
+    GpuSession session_;
+    const program::GpuProgram& program_;
+    const std::vector<Job> jobs_;
+};
+
+/// Everything that the times of a run of several launches depend on, but for the device.
+std::string key_of(const std::vector<GpuSession::Member>& members) {
+    std::string key = "together\n";
+    std::map<program::BufferId, std::size_t> buffers;
+    for (const GpuSession::Member& member : members) {
+        const models::gpu::LaunchOrder& order = member.order;
+        key += fmt::format("priority {} earliest {} gap {} after", order.priority, order.earliest, order.gap);
+        for (const std::uint32_t before : order.after) key += fmt::format(" {}", before);
+        key += "\nbuffers";
+        for (const PlannedBuffer& buffer : member.planned->buffers)
+            key += fmt::format(" {}", buffers.try_emplace(buffer.buffer, buffers.size()).first->second);
+        key += "\n" + member.planned->key;
+    }
+    return key;
+}
+
 /// What a recorded series adds to a key.
 std::string series_key(const models::gpu::SeriesSettings& series) {
     if (series.interval == 0) return "";
@@ -373,6 +418,59 @@ class GpuStep final : public PlannedStep {
         result.clock_hz = config_.clock;
         result.power_limit = config_.power.limit;
         note_power_above_limit(mean_power(trace_, simulated_, config_.clock), config_, result);
+    }
+
+    std::vector<std::vector<ConcurrentTime>> time_together(const std::vector<ConcurrentRun>& runs, RunResult& result) override {
+        const double us = config_.clock / 1e6;  // cycles
+        const auto cycles = [us](double time) { return static_cast<models::Cycle>(std::llround(std::max(0.0, time) * us)); };
+        const double overhead_us = (config_.launch.before + config_.launch.after) * 1e6;
+        std::vector<std::vector<GpuSession::Member>> members(runs.size());
+        std::vector<DistinctWork> work;
+        std::vector<std::size_t> run_of_work, expected(runs.size());
+        std::vector<std::string> keys;
+        std::set<std::string> seen;
+        const std::string device = device_key(config_);
+        for (std::size_t r = 0; r < runs.size(); ++r) {
+            double cost = 0;
+            std::string first;
+            for (const ConcurrentKernel& kernel : runs[r]) {
+                const std::size_t place = place_[lowered_.ops[kernel.op].first_launch + kernel.kernel];
+                const PlannedLaunch& planned = simulated_.plan[place];
+                GpuSession::Member member{&planned, {}};
+                member.order.priority = kernel.priority;
+                member.order.earliest = 1 + cycles(kernel.earliest_us);
+                // A row's time contains what of the launch's overhead is not its gap.
+                member.order.gap = cycles(overhead_us - config_.launch.gap * 1e6 + kernel.gap_us);
+                for (const std::size_t before : kernel.after) member.order.after.push_back(static_cast<std::uint32_t>(before));
+                members[r].push_back(std::move(member));
+                cost += expected_cost(lowered_.program, planned, trace_);
+                expected[r] += simulated_.outcome(place).cycles;
+                if (first.empty()) first = planned.launch->kernel->entry;
+            }
+            keys.push_back(key_of(members[r]));
+            if (!seen.insert(keys.back()).second) continue;
+            work.push_back({keys.back(), {device + keys.back()}, fmt::format("{} and {} beside it", first, runs[r].size() - 1), cost});
+            run_of_work.push_back(r);
+        }
+        const auto make_runner = [&](const std::vector<OpenWork>& open, unsigned workers) -> std::unique_ptr<JobRunner> {
+            std::vector<JointJobs::Job> jobs;
+            for (const OpenWork& one : open)
+                jobs.push_back({&members[run_of_work[one.work]], one.part, expected[run_of_work[one.work]]});
+            return std::make_unique<JointJobs>(config_, options_, lowered_.program, std::move(jobs),
+                                               threads_per_worker(open.size(), workers));
+        };
+        const std::map<std::string, LaunchOutcome> outcomes = time_distinct(
+            work,
+            {"run of kernels", make_runner,
+             [&](const LaunchOutcome& outcome) { result.simulation.warp_instructions += outcome.warp_instructions; }},
+            options_, result);
+        std::vector<std::vector<ConcurrentTime>> times(runs.size());
+        for (std::size_t r = 0; r < runs.size(); ++r) {
+            for (const auto& [ready, begin, end] : outcomes.at(keys[r]).together)
+                times[r].push_back({static_cast<double>(begin - ready) / us,
+                                    static_cast<double>(end - begin) / us + overhead_us - config_.launch.gap * 1e6});
+        }
+        return times;
     }
 
     RunTraced traced_device() const override {

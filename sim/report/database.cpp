@@ -20,7 +20,7 @@ CREATE TABLE kernels(id INTEGER PRIMARY KEY, name TEXT, op TEXT, kind TEXT, phas
                      grid_x INTEGER, grid_y INTEGER, grid_z INTEGER, block_x INTEGER, block_y INTEGER,
                      block_z INTEGER, registers_per_thread INTEGER, shared_bytes INTEGER, ctas_per_sm INTEGER,
                      dram_bytes REAL, l2_bytes REAL, flops REAL, bytes REAL, bound_by TEXT, fidelity TEXT,
-                     stream INTEGER, launched_us REAL, end_us REAL, turns REAL, module TEXT);
+                     stream INTEGER, launched_us REAL, end_us REAL, turns REAL, module TEXT, alone_us REAL, queued_us REAL);
 CREATE TABLE memory(op INTEGER, start_us REAL, part TEXT, bytes REAL, PRIMARY KEY(op, part)) WITHOUT ROWID;
 CREATE TABLE kernel_time(kernel INTEGER REFERENCES kernels(id), reason TEXT, fraction REAL,
                          PRIMARY KEY(kernel, reason)) WITHOUT ROWID;
@@ -144,7 +144,7 @@ void insert_ops(Database& database, const RunResult& result) {
 }
 
 void insert_kernels(Database& database, const RunResult& result) {
-    Insert kernels(database, "kernels", 32);
+    Insert kernels(database, "kernels", 34);
     Insert times(database, "kernel_time", 3);
     Insert utilisation(database, "kernel_utilisation", 3);
     std::size_t id = 0;
@@ -155,7 +155,7 @@ void insert_kernels(Database& database, const RunResult& result) {
                     kernel.block[1], kernel.block[2], kernel.registers_per_thread, kernel.shared_bytes,
                     kernel.ctas_per_sm, kernel.dram_bytes, kernel.l2_bytes, kernel.flops, kernel.bytes,
                     kernel.bound_by, name_of(kernel.fidelity), kernel.stream, kernel.launched_us,
-                    kernel.end_us, kernel.turns, kernel.module);
+                    kernel.end_us, kernel.turns, kernel.module, kernel.alone_us, kernel.queued_us);
         for (const auto& [reason, fraction] : kernel.time_by_reason) times.row(id, reason, fraction);
         for (const auto& [resource, fraction] : kernel.utilisation) utilisation.row(id, resource, fraction);
         ++id;

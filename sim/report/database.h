@@ -12,7 +12,8 @@ namespace heddle::sim {
 ///   ops(id, name, kind, phase, count, time_us, measured_us, flops, bytes, bound_by, fidelity)
 ///   kernels(id, name, op, kind, phase, recorded_kernel, gap_us, start_us, time_us, measured_us, cycles,
 ///           warp_instructions, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread,
-///           shared_bytes, ctas_per_sm, dram_bytes, l2_bytes, flops, bytes, bound_by, fidelity)
+///           shared_bytes, ctas_per_sm, dram_bytes, l2_bytes, flops, bytes, bound_by, fidelity, stream, launched_us, end_us, turns, module,
+///           alone_us, queued_us)
 ///   kernel_time(kernel, reason, fraction)
 ///   kernel_utilisation(kernel, resource, fraction)
 ///   utilisation(resource, fraction)     of the whole step

@@ -35,13 +35,13 @@ std::string kernels_csv(const RunResult& result) {
         "instructions,grid,"
         "block,"
         "registers_per_thread,shared_bytes,ctas_per_sm,dram_bytes,l2_bytes,flops,bytes,bound_by,fidelity,"
-        "stream,launched_us,end_us,turns,module";
+        "stream,launched_us,end_us,turns,module,alone_us,queued_us";
     for (const std::string& reason : reasons) text += "," + csv_cell("time: " + reason);
     for (const std::string& resource : resources) text += "," + csv_cell("utilisation: " + resource);
     text += "\n";
     std::size_t index = 0;
     for (const KernelResult& kernel : result.kernels) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                             index++, csv_cell(kernel.name), csv_cell(kernel.op_name), csv_cell(kernel.kind),
                             csv_cell(kernel.phase), csv_cell(kernel.recorded_kernel), kernel.gap_us,
                             kernel.start_us, kernel.time_us, optional_number(kernel.measured_us),
@@ -49,7 +49,8 @@ std::string kernels_csv(const RunResult& result) {
                             dimensions(kernel.block), kernel.registers_per_thread, kernel.shared_bytes,
                             kernel.ctas_per_sm, kernel.dram_bytes, kernel.l2_bytes, kernel.flops,
                             kernel.bytes, csv_cell(kernel.bound_by), name_of(kernel.fidelity), kernel.stream,
-                            kernel.launched_us, kernel.end_us, kernel.turns, csv_cell(kernel.module));
+                            kernel.launched_us, kernel.end_us, kernel.turns, csv_cell(kernel.module), optional_number(kernel.alone_us),
+                            kernel.queued_us);
         for (const std::string& reason : reasons) text += "," + fraction_of(kernel.time_by_reason, reason);
         for (const std::string& resource : resources) text += "," + fraction_of(kernel.utilisation, resource);
         text += "\n";

@@ -107,6 +107,10 @@ Json kernel_arguments(const KernelResult& kernel) {
         arguments["warp instructions"] = kernel.warp_instructions;
     }
     if (kernel.measured_us) arguments["measured_us"] = *kernel.measured_us;
+    if (kernel.alone_us) {
+        arguments["alone_us"] = *kernel.alone_us;
+        arguments["queued_us"] = kernel.queued_us;
+    }
     if (!kernel.module.empty()) arguments["module"] = kernel.module;
     if (!kernel.recorded_kernel.empty()) arguments["recorded kernel"] = kernel.recorded_kernel;
     for (const auto& [reason, fraction] : kernel.time_by_reason) arguments["time: " + reason] = fraction;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/run/op_outcome.h"
+#include "sim/run/schedule/together.h"
 #include "sim/run/time/signal_file.h"
 
 namespace heddle::sim {
@@ -30,6 +31,9 @@ class PlannedStep {
     virtual void time(RunResult& result) = 0;
     /// Whether anything was executed for a launch. Valid after time().
     virtual bool has_run(std::size_t /*launch*/) const { return true; }
+    /// Simulates kernels together, each run on one clock. Valid after time(). Adds to `result.simulation`. Throws heddle::Error
+    /// on devices without streams.
+    virtual std::vector<std::vector<ConcurrentTime>> time_together(const std::vector<ConcurrentRun>& runs, RunResult& result);
     /// Makes the function that simulates a launch again at the clock of the run and records its signals.
     /// Valid after time(), and called in a worker process.
     virtual RunTraced traced_device() const = 0;

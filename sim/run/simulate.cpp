@@ -80,6 +80,10 @@ trace::Trace fused_as(Fusion fusion, const trace::Trace& given, const Machine& m
 
 }  // namespace
 
+std::vector<std::vector<ConcurrentTime>> PlannedStep::time_together(const std::vector<ConcurrentRun>&, RunResult&) {
+    throw Error("is for GPUs: this device runs one program at a time", {"--streams", 0, ""}, "leave it out");
+}
+
 void check_memory(const trace::Trace& trace, const MemoryRoom& room, double workspace,
                   const SimulateOptions& options, RunResult& result) {
     result.memory = report_memory(trace, room, workspace);
@@ -94,9 +98,8 @@ TrainingPlan training_plan(const SimulateOptions& options, const std::string& de
     return {options.steps, options.data, options.checkpoint, options.resume, device_identity};
 }
 
-std::vector<OpOutcome> run_ops(const trace::Trace& trace, const Machine& machine, const SimulateOptions& options,
-                               RunResult& result) {
-    const std::unique_ptr<PlannedStep> step = machine.plan(trace, options, result);
+TimedOps run_ops(const trace::Trace& trace, const Machine& machine, const SimulateOptions& options, RunResult& result) {
+    std::unique_ptr<PlannedStep> step = machine.plan(trace, options, result);
     const SignalOptions& signals = options.signals;
     const std::vector<TraceableKernel> launches = signals.asked() ? step->launches() : std::vector<TraceableKernel>();
     std::vector<std::size_t> traced;
@@ -108,7 +111,8 @@ std::vector<OpOutcome> run_ops(const trace::Trace& trace, const Machine& machine
         result.signals =
             trace_kernels(signals, launches, traced, workers_of(options), [&] { return step->traced_device(); });
     }
-    return step->outcomes(result);
+    std::vector<OpOutcome> outcomes = step->outcomes(result);
+    return {std::move(step), std::move(outcomes)};
 }
 
 RunResult simulate(const trace::Trace& given, const std::string& workload, const Hardware& hardware,
@@ -130,12 +134,17 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
     result.hardware = hardware.name;
     result.hardware_description = hardware.description;
     if (!fused.empty()) result.notes.push_back(fused);
-    std::vector<OpOutcome> outcomes = run_ops(trace, machine, options, result);
+    auto [step, outcomes] = run_ops(trace, machine, options, result);
     if (const std::optional<HostCosts> costs = machine.host_costs()) {
         result.recorded_host = add_host_times(trace, *costs, options.graph, outcomes);
         result.graph = options.graph;
     }
-    assemble_step(trace, outcomes, schedule_step(trace, outcomes, machine.shared_device()), result);
+    const auto time_runs = [&step = step, &result](const std::vector<ConcurrentRun>& runs) { return step->time_together(runs, result); };
+    const StepSchedule schedule =
+        options.streams == Streams::cycle
+            ? schedule_together(trace, outcomes, machine.shared_device(), time_runs, result.notes)
+            : schedule_step(trace, outcomes, machine.shared_device());
+    assemble_step(trace, outcomes, schedule, result);
     note_held_turns(trace, result);
     note_estimates(trace, outcomes, result);
     if (options.numerics) result.numerics = machine.train(given, trace, options, outcomes, result);

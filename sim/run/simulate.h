@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@
 namespace heddle::sim {
 
 struct TrainingPlan;
+class PlannedStep;
+
+/// How kernels of several streams that run at the same time share a GPU.
+enum class Streams : std::uint8_t {
+    shared,  ///< by what each was found to use alone (sim/run/schedule/streams.h)
+    cycle,   ///< they are simulated together, on one clock (sim/run/schedule/together.h)
+};
 
 /// What a run computes, how much of it is simulated, and where its by-products go.
 struct SimulateOptions {
@@ -35,6 +43,7 @@ struct SimulateOptions {
     /// simulated ops. Empty: all kinds.
     std::vector<std::string> only_kinds;
     Fusion fusion = Fusion::usual;
+    Streams streams = Streams::shared;  ///< GPU
     bool graph = false;  ///< GPU: the step is launched as one CUDA graph
     bool ignore_memory = false;  ///< simulate even when the step does not fit the device's memory
     models::gpu::SeriesSettings series;  ///< GPU: the counters that are recorded over each kernel's time
@@ -53,10 +62,13 @@ struct SimulateOptions {
 RunResult simulate(const trace::Trace& trace, const std::string& workload, const Hardware& hardware,
                    const SimulateOptions& options);
 
-/// Runs the stages of simulate() that know the machine, without fusion. Returns one outcome for each op of
-/// the trace. Adds to `result.simulation` and `result.notes`. Throws as simulate() does.
-std::vector<OpOutcome> run_ops(const trace::Trace& trace, const Machine& machine, const SimulateOptions& options,
-                               RunResult& result);
+/// A step that a machine has timed.
+struct TimedOps {
+    std::shared_ptr<PlannedStep> step;
+    std::vector<OpOutcome> outcomes;  ///< one for each op of the trace
+};
+/// Runs the stages of simulate() that know the machine, without fusion. Adds to `result.simulation` and `result.notes`. Throws as simulate() does.
+TimedOps run_ops(const trace::Trace& trace, const Machine& machine, const SimulateOptions& options, RunResult& result);
 
 /// Converts the options to a training plan for a device that `device_identity` names
 /// (TrainingPlan::device_identity).

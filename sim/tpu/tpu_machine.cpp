@@ -44,6 +44,8 @@ void TpuMachine::refuse_options(const SimulateOptions& options) const {
         throw Error("only GPUs are sampled", {"--sample", 0, ""}, "leave it out: TPU programs are quick");
     if (options.programmatic)
         throw Error("only GPUs have programmatic launches", {"--programmatic-launches", 0, ""}, "leave it out");
+    if (options.streams != Streams::shared)
+        throw Error("only GPUs have streams", {"--streams", 0, ""}, "leave it out");
     if (options.graph)
         throw Error("only GPUs have CUDA graphs", {"--graph", 0, ""},
                     "leave it out: a TPU's step is one program anyway");
@@ -70,7 +72,7 @@ NumericsResult TpuMachine::train(const trace::Trace& given, const trace::Trace& 
     SimulateOptions quiet = options;
     quiet.dump_programs.clear();
     quiet.signals = {};
-    return train_on_tpu(apart, config, options, run_ops(apart, *this, quiet, found));
+    return train_on_tpu(apart, config, options, run_ops(apart, *this, quiet, found).outcomes);
 }
 
 std::unique_ptr<TrainingDevice> TpuMachine::training_device(const trace::Trace& trace) const {

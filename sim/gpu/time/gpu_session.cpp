@@ -1,11 +1,14 @@
 #include "sim/gpu/time/gpu_session.h"
 
 #include <algorithm>
+#include <deque>
+#include <set>
 
 #include "isa/common/error.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
 #include "models/gpu/line_fetch.h"
+#include "models/gpu/ptx_source.h"
 #include "sim/gpu/time/launch_result.h"
 
 namespace heddle::sim {
@@ -59,18 +62,43 @@ void add_others(models::gpu::RunOptions& options, double dirty, const models::L2
     }
 }
 
+/// Device memory of launches, in the canonical layout. Values lie in it while this lives.
+class LaunchMemory {
+  public:
+    LaunchMemory() = default;
+    LaunchMemory(const LaunchMemory&) = delete;
+    LaunchMemory& operator=(const LaunchMemory&) = delete;
+
+    /// Gives the launch's buffers places, those that have none.
+    void add(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values) {
+        for (const PlannedBuffer& planned_buffer : planned.buffers) {
+            if (bases_.count(planned_buffer.buffer) != 0) continue;
+            const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
+            const bool backed = values != nullptr || buffer.steering.has_value();
+            const std::uint64_t base = memory.allocate(buffer.name, buffer.bytes, backed);
+            bases_[planned_buffer.buffer] = base;
+            if (values != nullptr) {
+                std::vector<std::byte>& bytes = (*values)[planned_buffer.buffer];
+                memory.find(base, 1)->data.borrow(bytes.data(), bytes.size());
+            } else if (buffer.steering) {
+                memory.write(base, steering_values(*buffer.steering, buffer.bytes));
+            }
+        }
+    }
+    std::uint64_t base(program::BufferId buffer) const { return bases_.at(buffer); }
+
+    ptx::GlobalMemory memory;
+
+  private:
+    std::map<program::BufferId, std::uint64_t> bases_;
+};
+
 /// Arguments as bytes, buffers at their addresses.
-std::vector<std::vector<std::byte>> argument_values(const program::KernelLaunch& launch,
-                                                    const PlannedLaunch& planned,
-                                                    const std::vector<std::uint64_t>& bases) {
+std::vector<std::vector<std::byte>> argument_values(const program::KernelLaunch& launch, const LaunchMemory& memory) {
     std::vector<std::vector<std::byte>> arguments;
     for (const program::Argument& argument : launch.arguments) {
         std::uint64_t address = 0;
-        if (const std::optional<program::BufferId> buffer = program::buffer_of(argument)) {
-            const auto position = std::find_if(planned.buffers.begin(), planned.buffers.end(),
-                                               [&](const PlannedBuffer& b) { return b.buffer == *buffer; });
-            address = bases[static_cast<std::size_t>(position - planned.buffers.begin())];
-        }
+        if (const std::optional<program::BufferId> buffer = program::buffer_of(argument)) address = memory.base(*buffer);
         if (const auto* tensor = std::get_if<program::TensorMapArgument>(&argument)) {
             const auto bytes = ptx::make_tensor_map(tensor->map, address + tensor->offset).encode();
             arguments.emplace_back(bytes.begin(), bytes.end());
@@ -81,31 +109,6 @@ std::vector<std::vector<std::byte>> argument_values(const program::KernelLaunch&
     return arguments;
 }
 
-/// Device memory of one launch, in the canonical layout. Values lie in it while this lives.
-class LaunchMemory {
-  public:
-    LaunchMemory(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values) {
-        for (const PlannedBuffer& planned_buffer : planned.buffers) {
-            const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
-            const bool backed = values != nullptr || buffer.steering.has_value();
-            const std::uint64_t base = memory.allocate(buffer.name, buffer.bytes, backed);
-            bases.push_back(base);
-            if (values == nullptr && buffer.steering)
-                memory.write(base, steering_values(*buffer.steering, buffer.bytes));
-        }
-        if (values == nullptr) return;
-        for (std::size_t i = 0; i < bases.size(); ++i) {
-            std::vector<std::byte>& bytes = (*values)[planned.buffers[i].buffer];
-            memory.find(bases[i], 1)->data.borrow(bytes.data(), bytes.size());
-        }
-    }
-    LaunchMemory(const LaunchMemory&) = delete;
-    LaunchMemory& operator=(const LaunchMemory&) = delete;
-
-    ptx::GlobalMemory memory;
-    std::vector<std::uint64_t> bases;
-};
-
 ptx::LaunchContext context_of(const PlannedLaunch& planned, const ptx::LoadedKernel& kernel,
                               LaunchMemory& memory, bool functional, unsigned compute_capability) {
     const program::KernelLaunch& launch = *planned.launch;
@@ -115,7 +118,7 @@ ptx::LaunchContext context_of(const PlannedLaunch& planned, const ptx::LoadedKer
     context.block = launch.block;
     context.cluster = launch.cluster;
     context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
-    context.parameters = ptx::pack_parameters(kernel, argument_values(launch, planned, memory.bases));
+    context.parameters = ptx::pack_parameters(kernel, argument_values(launch, memory));
     context.memory = &memory.memory;
     context.mode = functional ? ptx::Mode::functional : ptx::Mode::timing;
     context.compute_capability = compute_capability;
@@ -127,7 +130,8 @@ ptx::LaunchContext context_of(const PlannedLaunch& planned, const ptx::LoadedKer
 void GpuSession::compute(const program::GpuProgram& program, const PlannedLaunch& planned,
                          BufferValues& values) {
     const ptx::LoadedKernel& kernel = load(*planned.launch->kernel, planned.assembly);
-    LaunchMemory memory(program, planned, &values);
+    LaunchMemory memory;
+    memory.add(program, planned, &values);
     ptx::run_functionally(context_of(planned, kernel, memory, true, gpu_.config().compute_capability));
 }
 
@@ -147,14 +151,43 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     options.dependency_release = planned.dependency_release;
     options.series = series_;
     options.signals = signals_;
-    LaunchMemory memory(program, planned, values);
+    LaunchMemory memory;
+    memory.add(program, planned, values);
     if (planned.others_dirty) add_others(options, *planned.others_dirty, gpu_.config().l2);
-    for (std::size_t i = 0; i < planned.buffers.size(); ++i)
-        add_residents(options, planned.buffers[i], memory.bases[i],
-                      program.buffers[planned.buffers[i].buffer].bytes);
+    for (const PlannedBuffer& buffer : planned.buffers)
+        add_residents(options, buffer, memory.base(buffer.buffer), program.buffers[buffer.buffer].bytes);
     const ptx::LaunchContext context =
         context_of(planned, kernel, memory, values != nullptr, gpu_.config().compute_capability);
     return outcome_of(gpu_.run(context, options), kernel.static_shared_bytes() + launch.dynamic_shared_bytes);
+}
+
+LaunchOutcome GpuSession::run_together(const program::GpuProgram& program, const std::vector<Member>& members) {
+    models::gpu::RunOptions options;
+    options.tick_every_cycle = tick_every_cycle_;
+    options.threads = std::max(threads_, threads_in_full_);
+    LaunchMemory memory;
+    std::set<program::BufferId> known;
+    for (const Member& member : members) {
+        memory.add(program, *member.planned, nullptr);
+        if (known.empty() && member.planned->others_dirty)
+            add_others(options, *member.planned->others_dirty, gpu_.config().l2);
+        for (const PlannedBuffer& buffer : member.planned->buffers)
+            if (known.insert(buffer.buffer).second)
+                add_residents(options, buffer, memory.base(buffer.buffer), program.buffers[buffer.buffer].bytes);
+    }
+    std::deque<ptx::LaunchContext> contexts;
+    std::deque<models::gpu::PtxSource> sources;
+    std::vector<models::gpu::JointLaunch> launches;
+    for (const Member& member : members) {
+        const ptx::LoadedKernel& kernel = load(*member.planned->launch->kernel, member.planned->assembly);
+        contexts.push_back(context_of(*member.planned, kernel, memory, false, gpu_.config().compute_capability));
+        sources.emplace_back(contexts.back());
+        launches.push_back({&sources.back(), member.order});
+    }
+    models::gpu::JointResult joint = gpu_.whole().run_together(launches, options);
+    LaunchOutcome outcome = outcome_of(std::move(joint.all), 0);
+    for (const models::gpu::LaunchSpan& span : joint.launches) outcome.together.push_back({span.ready, span.begin, span.end});
+    return outcome;
 }
 
 }  // namespace heddle::sim

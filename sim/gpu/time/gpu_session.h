@@ -33,6 +33,15 @@ class GpuSession {
     LaunchOutcome run(const program::GpuProgram& program, const PlannedLaunch& planned,
                       BufferValues* values = nullptr);
 
+    /// A launch in a run of several.
+    struct Member {
+        const PlannedLaunch* planned = nullptr;
+        models::gpu::LaunchOrder order;
+    };
+    /// Runs launches together in timing mode. Buffers that several of them name are the same memory; L2 holds at the start what the
+    /// first launch that names a buffer was planned with. LaunchOutcome::together has what each of them took.
+    LaunchOutcome run_together(const program::GpuProgram& program, const std::vector<Member>& members);
+
     /// Computes the same values as run() without timing, which is much faster.
     void compute(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues& values);
 

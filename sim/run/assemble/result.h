@@ -62,9 +62,13 @@ struct KernelResult {
     std::string kind, phase;
     std::string recorded_kernel;  ///< name in the recording, empty when there is none
     std::string module;           ///< of the model (trace::module_of), empty when not known
-    /// `time_us` is the kernel's time when it runs alone. `end_us` lies later than `start_us + time_us` when
+    /// `time_us` is the kernel's time when it runs alone, or, with `alone_us`, beside kernels of other streams. `end_us` lies later than `start_us + time_us` when
     /// other work ran beside it.
     double start_us = 0, time_us = 0, end_us = 0;
+    /// Simulated together with others: `time_us` beside them, and here the time alone. Nothing: `time_us` is the time alone.
+    std::optional<double> alone_us;
+    double queued_us = 0;  ///< then, before start_us: it waited for places that thread blocks of the others had
+    std::uint32_t together = 0;  ///< number, from 1, of the run of several kernels in which it was simulated; 0: none
     double gap_us = 0;       ///< before start_us: launch overhead, which a profiler does not count
     double launched_us = 0;  ///< when the host had launched it
     std::uint32_t stream = 0;

@@ -33,13 +33,16 @@ bool add_host_times(const trace::Trace& trace, const HostCosts& costs, bool grap
     return recorded;
 }
 
-StepSchedule schedule_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes,
-                           const SharedDevice& device) {
+StepWork step_work(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, const SharedDevice& device) {
     const std::vector<PeerWrites> writes = peer_writes(trace);
-    std::vector<StreamWork> work;
-    std::vector<std::size_t> last_of_op(outcomes.size(), 0), first_of_op(outcomes.size(), 0);
+    StepWork step;
+    step.launch_latency_us = device.launch_latency_us;
+    std::vector<StreamWork>& work = step.work;
+    std::vector<std::size_t>& first_of_op = step.first_of_op;
+    first_of_op.resize(outcomes.size());
+    std::vector<std::size_t> last_of_op(outcomes.size(), 0);
     std::vector<std::size_t> work_before;  // by op: pieces of work of the ops before it
-    constexpr std::size_t none = ~std::size_t{0};
+    constexpr std::size_t none = StepWork::kNoWork;
     double host_before = 0;  // of ops without work of their own
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         const OpOutcome& outcome = outcomes[i];
@@ -54,9 +57,10 @@ StepSchedule schedule_step(const trace::Trace& trace, const std::vector<OpOutcom
             one.stream = trace.ops[i].stream;
             if (outcome.copy) one = copy_work(trace.ops[i], kernel.time_us, device);
             one.host_us = k == 0 ? host_before : outcome.host_again_us;
-            one.gap_us = kernel.gap_us;
+            one.gap_us = kernel.gap_us + kernel.queued_us;
             one.time_us = kernel.time_us;
             one.waves = kernel.waves;
+            one.together = kernel.together;
             one.demand = demand_of(kernel);
             one.blocks_host = outcome.blocks_host && k + 1 == kernels;
             if (k == 0) {
@@ -78,17 +82,22 @@ StepSchedule schedule_step(const trace::Trace& trace, const std::vector<OpOutcom
         }
     }
     work_before.push_back(work.size());
-    std::vector<RepeatedWork> repeated;
     for (const trace::HeldTurn& held : trace::held_turns(trace))
         if (held.turns != 1)
-            repeated.push_back({work_before[held.first], work_before[held.last], held.turns});
-    StreamSchedule streams = schedule_streams(work, device.launch_latency_us, repeated);
+            step.repeated.push_back({work_before[held.first], work_before[held.last], held.turns});
+    step.host_after_us = host_before;
+    return step;
+}
+
+StepSchedule schedule_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, const SharedDevice& device) {
+    const StepWork step = step_work(trace, outcomes, device);
+    StreamSchedule streams = schedule_streams(step.work, step.launch_latency_us, step.repeated);
     StepSchedule schedule{std::move(streams.work), streams.division, {}};
-    schedule.division.total_us += host_before;
-    schedule.division.host_us += host_before;
+    schedule.division.total_us += step.host_after_us;
+    schedule.division.host_us += step.host_after_us;
     double at = 0;
-    for (const std::size_t first : first_of_op) {
-        if (first != none) at = schedule.work[first].start_us;
+    for (const std::size_t first : step.first_of_op) {
+        if (first != StepWork::kNoWork) at = schedule.work[first].start_us;
         schedule.op_starts_us.push_back(at);
     }
     return schedule;

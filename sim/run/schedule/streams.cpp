@@ -91,24 +91,37 @@ class Scheduler {
         for (const Running& one : running_) held += work_[one.index].holds;
         const double sms = std::max(kLeastSms, 1 - held);
         std::map<std::string, double> demands;
+        std::map<std::uint32_t, double> rooms;                              // of runs together: taken by others before them
+        std::map<std::uint32_t, std::map<std::string, double>> of_run;      // demands of runs together
         for (Running& one : running_) {
             const StreamWork& work = work_[one.index];
             one.rate = 1;
             if (one.flushes) continue;
             if (work.engine == Engine::kernels && work.waves > 0) {
-                const double wanted = std::min(1.0, work.waves), places = std::min(room, wanted);
+                // Those of one run have shared the places among them.
+                double& left = work.together == 0 ? room : rooms.try_emplace(work.together, room).first->second;
+                const double wanted = std::min(1.0, work.waves), places = std::min(left, wanted);
                 one.rate = places / wanted;
-                room = std::max(0.0, room - places);
+                if (work.together == 0) left = std::max(0.0, left - places);
+                else room = std::max(0.0, std::min(room, left - places));
                 const double longer = whole_waves(work.waves / sms) / whole_waves(work.waves);
                 one.rate /= std::max(1.0, need_of_sms(work.demand) * longer);
             }
-            for (const auto& [resource, part] : work.demand) demands[resource] += one.rate * part;
+            for (const auto& [resource, part] : work.demand) {
+                demands[resource] += one.rate * part;
+                if (work.together != 0) of_run[work.together][resource] += one.rate * part;
+            }
         }
         for (Running& one : running_) {
             if (one.flushes) continue;
+            const StreamWork& work = work_[one.index];
             double slower = 1;
-            for (const auto& [resource, part] : work_[one.index].demand)
-                if (part > 0) slower = std::max(slower, demands[resource]);
+            for (const auto& [resource, part] : work.demand) {
+                if (part <= 0) continue;
+                const double others = work.together == 0 ? demands[resource]
+                                                         : demands[resource] - of_run[work.together][resource] + one.rate * part;
+                slower = std::max(slower, others);
+            }
             one.rate /= slower;
         }
     }

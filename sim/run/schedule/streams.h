@@ -38,6 +38,8 @@ struct StreamWork {
     /// own time. In the rest of its time it waits for other devices.
     double flush_us = 0;
     double writes_from = 0, writes_until = 1;
+    /// Kernels with the same number were simulated in one run, so that `time_us` contains what they cost one another; 0: alone.
+    std::uint32_t together = 0;
 };
 
 /// Returns the fraction of a kernel's time that depends on the number of SMs: the utilisation of the busiest
@@ -85,6 +87,8 @@ struct RepeatedWork {
 /// All work that then runs together, including collectives and copies, shares each resource: where the
 /// demands add up to more than 1, everything that uses the resource slows down by that sum. The resulting
 /// rates never exceed a resource's peak.
+///
+/// Kernels that were simulated together (`together`) have taken what they cost one another already.
 ///
 /// Beside a collective, a kernel has the SMs that the collective does not occupy. The fraction of its time
 /// that depends on SMs (need_of_sms) grows by the ratio of the numbers of whole waves.

@@ -37,6 +37,7 @@ std::string to_text(const LaunchOutcome& o) {
     if (o.sampled) json["sampled"] = {o.sampled->simulated, o.sampled->error, o.sampled->note};
     if (o.l2_hit_rate) json["l2_hit_rate"] = *o.l2_hit_rate;
     if (o.own_l2) json["own_l2"] = true;
+    if (!o.together.empty()) json["together"] = o.together;
     if (o.series) json["series"] = series_json(*o.series);
     return json.dump();
 }
@@ -72,6 +73,7 @@ LaunchOutcome outcome_from_text(const std::string& text) {
     }
     if (json.contains("l2_hit_rate")) o.l2_hit_rate = json.at("l2_hit_rate").get<double>();
     o.own_l2 = json.contains("own_l2");
+    if (json.contains("together")) json.at("together").get_to(o.together);
     if (json.contains("series"))
         o.series = std::make_shared<const models::gpu::Series>(series_from_json(json.at("series")));
     return o;

@@ -1,11 +1,13 @@
 // What a worker process reports about one simulated kernel or program.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/gpu/kernel_result.h"
 #include "sim/run/assemble/result.h"
@@ -35,6 +37,8 @@ struct LaunchOutcome {
     double host_seconds = 0;               ///< processor time that the simulation took
     /// TPU: tilings searched while its program was made; 0 when all were stored.
     std::uint64_t tilings_searched = 0;
+    /// Of several launches that ran together: `ready`, `begin` and `end` of each (models::gpu::LaunchSpan).
+    std::vector<std::array<std::uint64_t, 3>> together;
     std::shared_ptr<const models::gpu::Series> series;  ///< recorded when SimulateOptions::series asks for it
 };
 
