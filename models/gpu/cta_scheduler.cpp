@@ -28,10 +28,8 @@ void CtaScheduler::end_of_elaboration() {
 void CtaScheduler::reset() {
     launches_.clear();
     taken_.clear();
-    current_ = kNone;
-    queue_.clear();
+    partitions_.clear();
     arrivals_.clear();
-    places_.clear();
     ctas_ = handed_out_ = finished_ = 0;
     last_finish_ = 0;
     left_out_ = nullptr;
@@ -48,10 +46,7 @@ void CtaScheduler::begin(std::vector<ScheduledLaunch> launches) {
         launch.ctas = launch.blocks == nullptr ? launch.launch->grid.count() : launch.blocks->size();
         launch.cluster_size = ptx::cluster_size(*launch.launch);
         ctas_ += launch.ctas;
-        if (!launch.order.sms.empty()) {
-            launch.allowed.resize(receivers_.size());
-            for (const std::uint32_t sm : launch.order.sms) launch.allowed.at(sm) = true;
-        }
+        launch.partition = partition_of(launch.order.sms);
         std::vector<std::uint64_t> places(gpc_of_sm_.size());  // by GPC, or all together
         for (std::uint32_t sm = 0; sm < receivers_.size(); ++sm)
             places[launch.cluster_size == 1 ? 0 : gpc_of_sm_[sm]] += room(launch, sm);
@@ -76,11 +71,24 @@ void CtaScheduler::begin(std::vector<ScheduledLaunch> launches) {
     if (launches_.size() == 1) wave_ = places_of_wave();
 }
 
+std::uint32_t CtaScheduler::partition_of(const std::vector<std::uint32_t>& sms_of_launch) {
+    const auto known = std::find_if(partitions_.begin(), partitions_.end(),
+                                    [&](const Partition& partition) { return partition.sms == sms_of_launch; });
+    if (known != partitions_.end()) return static_cast<std::uint32_t>(known - partitions_.begin());
+    Partition partition;
+    partition.sms = sms_of_launch;
+    if (!sms_of_launch.empty()) partition.allowed.resize(receivers_.size());
+    for (const std::uint32_t sm : sms_of_launch) partition.allowed.at(sm) = true;
+    partitions_.push_back(std::move(partition));
+    return static_cast<std::uint32_t>(partitions_.size() - 1);
+}
+
 std::uint64_t CtaScheduler::places_of_wave() const {
     const unsigned size = launches_.front().cluster_size;
-    if (size == 1) return places_.size();
+    const std::deque<Place>& places = partitions_.front().places;
+    if (size == 1) return places.size();
     std::vector<std::uint64_t> by_gpc(gpc_of_sm_.size());
-    for (const auto& [at, sm] : places_) ++by_gpc[gpc_of_sm_[sm]];
+    for (const auto& [at, sm] : places) ++by_gpc[gpc_of_sm_[sm]];
     std::uint64_t wave = 0;
     for (const std::uint64_t places_of_gpc : by_gpc) wave += places_of_gpc / size * size;
     return wave;
@@ -88,7 +96,8 @@ std::uint64_t CtaScheduler::places_of_wave() const {
 
 /// CTAs of the launch for which an SM has room.
 unsigned CtaScheduler::room(const Launch& launch, std::uint32_t sm) const {
-    if (!launch.allowed.empty() && !launch.allowed[sm]) return 0;
+    const Partition& partition = partitions_[launch.partition];
+    if (!partition.allowed.empty() && !partition.allowed[sm]) return 0;
     const Occupancy& needs = launch.occupancy;
     const Taken& taken = taken_[sm];
     if (taken.ctas == 0) return needs.ctas_per_sm;
@@ -127,37 +136,48 @@ void CtaScheduler::come(Cycle now) {
     while (!arrivals_.empty() && arrivals_.front().first <= now) {
         const std::uint32_t number = arrivals_.front().second;
         arrivals_.erase(arrivals_.begin());
-        const auto behind = std::find_if(queue_.begin(), queue_.end(), [&](std::uint32_t other) {
+        Partition& partition = partitions_[launches_[number].partition];
+        const auto behind = std::find_if(partition.queue.begin(), partition.queue.end(), [&](std::uint32_t other) {
             return launches_[other].order.priority > launches_[number].order.priority;
         });
-        queue_.insert(behind, number);
+        partition.queue.insert(behind, number);
     }
-    choose_launch(now);
+    for (Partition& partition : partitions_) choose_launch(partition, now);
 }
 
 /// The first of the queue, and the places that it may fill: of SMs with the most room first.
-void CtaScheduler::choose_launch(Cycle now) {
-    while (!queue_.empty() && !launches_[queue_.front()].waits_for_places()) queue_.pop_front();
-    const std::uint32_t first = queue_.empty() ? kNone : queue_.front();
-    if (first == current_) return;
-    current_ = first;
-    places_.clear();
-    if (current_ == kNone) return;
+void CtaScheduler::choose_launch(Partition& partition, Cycle now) {
+    std::deque<std::uint32_t>& queue = partition.queue;
+    while (!queue.empty() && !launches_[queue.front()].waits_for_places()) queue.pop_front();
+    const std::uint32_t first = queue.empty() ? kNone : queue.front();
+    if (first == partition.current) return;
+    partition.current = first;
+    partition.places.clear();
+    if (first == kNone) return;
     std::vector<unsigned> rooms(receivers_.size());
-    for (std::uint32_t sm = 0; sm < rooms.size(); ++sm) rooms[sm] = room(launches_[current_], sm);
+    for (std::uint32_t sm = 0; sm < rooms.size(); ++sm) rooms[sm] = room(launches_[first], sm);
     for (unsigned level = *std::max_element(rooms.begin(), rooms.end()); level != 0; --level) {
         for (std::uint32_t sm = 0; sm < rooms.size(); ++sm)
-            if (rooms[sm] >= level) places_.emplace_back(std::max(now, taken_[sm].since), sm);
+            if (rooms[sm] >= level) partition.places.emplace_back(std::max(now, taken_[sm].since), sm);
     }
-    std::stable_sort(places_.begin(), places_.end(),
+    std::stable_sort(partition.places.begin(), partition.places.end(),
                      [](const Place& a, const Place& b) { return a.first < b.first; });
 }
 
-// Kept in order of time; SMs report at the ends of windows, so the place is near the end.
-void CtaScheduler::add_place(Cycle at, std::uint32_t sm) {
-    auto place = places_.end();
-    while (place != places_.begin() && std::prev(place)->first > at) --place;
-    places_.emplace(place, at, sm);
+/// What an SM has room for has changed in cycle `at`. Places are kept in order of time; SMs report at the ends of windows, so a new one
+/// is near the end.
+void CtaScheduler::match_places(Partition& partition, std::uint32_t sm, Cycle at) {
+    if (partition.current == kNone) return;
+    std::deque<Place>& places = partition.places;
+    const auto on_sm = [sm](const Place& place) { return place.second == sm; };
+    auto known = static_cast<unsigned>(std::count_if(places.begin(), places.end(), on_sm));
+    const unsigned free = room(launches_[partition.current], sm);
+    for (; known > free; --known) places.erase(std::next(std::find_if(places.rbegin(), places.rend(), on_sm)).base());
+    for (; known < free; ++known) {
+        auto place = places.end();
+        while (place != places.begin() && std::prev(place)->first > at) --place;
+        places.emplace(place, at, sm);
+    }
 }
 
 void CtaScheduler::cta_finished(std::uint32_t sm, std::uint32_t number, Cycle at) {
@@ -171,11 +191,8 @@ void CtaScheduler::cta_finished(std::uint32_t sm, std::uint32_t number, Cycle at
     take(launch, sm, -1);
     taken_[sm].since = std::max(taken_[sm].since, at);
     if (launch.finished == launch.ctas) ended(number, launch.span.end);
-    if (current_ == kNone) return;
-    const auto known = std::count_if(places_.begin(), places_.end(), [sm](const Place& place) { return place.second == sm; });
-    const unsigned now_free = room(launches_[current_], sm);
-    for (auto i = static_cast<unsigned>(known); i < now_free; ++i) add_place(at, sm);
-    wake(std::max({at, pace_.free_at(), clock().now() + 1}));
+    for (Partition& partition : partitions_) match_places(partition, sm, at);
+    if (waiting() != 0) wake(std::max({at, pace_.free_at(), clock().now() + 1}));
 }
 
 void CtaScheduler::cta_triggered(std::uint32_t number, Cycle at) {
@@ -207,7 +224,7 @@ void CtaScheduler::skip(std::uint64_t count) {
     launch.finished += count;
     handed_out_ += count;
     finished_ += count;
-    choose_launch(clock().now());
+    choose_launch(partitions_.front(), clock().now());
 }
 
 std::vector<LaunchSpan> CtaScheduler::spans() const {
@@ -219,23 +236,27 @@ std::vector<LaunchSpan> CtaScheduler::spans() const {
     return spans;
 }
 
-std::pair<Cycle, std::uint32_t> CtaScheduler::next_cluster() const {
+std::pair<Cycle, std::uint32_t> CtaScheduler::next_cluster(const Partition& partition) const {
     std::vector<unsigned> free(gpc_of_sm_.size());  // by GPC
-    for (const auto& [at, sm] : places_) {
+    for (const auto& [at, sm] : partition.places) {
         const std::uint32_t gpc = gpc_of_sm_[sm];
-        if (++free[gpc] == launches_[current_].cluster_size) return {at, gpc};
+        if (++free[gpc] == launches_[partition.current].cluster_size) return {at, gpc};
     }
     return {kNever, 0};
 }
 
-Cycle CtaScheduler::next_place() const {
-    if (current_ == kNone || places_.size() < launches_[current_].cluster_size) return kNever;
-    const Cycle place = launches_[current_].cluster_size == 1 ? places_.front().first : next_cluster().first;
+Cycle CtaScheduler::next_place(const Partition& partition) const {
+    if (partition.current == kNone) return kNever;
+    const unsigned size = launches_[partition.current].cluster_size;
+    if (partition.places.size() < size) return kNever;
+    const Cycle place = size == 1 ? partition.places.front().first : next_cluster(partition).first;
     return place == kNever ? kNever : std::max(place, pace_.free_at());
 }
 
 Cycle CtaScheduler::next() const {
-    return std::min(next_place(), arrivals_.empty() ? kNever : arrivals_.front().first);
+    Cycle next = arrivals_.empty() ? kNever : arrivals_.front().first;
+    for (const Partition& partition : partitions_) next = std::min(next, next_place(partition));
+    return next;
 }
 
 bool CtaScheduler::can_act(Cycle now) const {
@@ -248,15 +269,17 @@ Cycle CtaScheduler::tick(Cycle now) {
             come(at);
             continue;
         }
-        Launch& launch = launches_[current_];
+        const auto first = std::find_if(partitions_.begin(), partitions_.end(),
+                                        [&](const Partition& partition) { return next_place(partition) == at; });
+        Launch& launch = launches_[first->current];
         if (launch.cluster_size > 1) {
-            start_cluster(at);
+            start_cluster(*first, at);
         } else {
-            const std::uint32_t sm = places_.front().second;
-            places_.pop_front();
+            const std::uint32_t sm = first->places.front().second;
+            first->places.pop_front();
             start(launch, launch.block(launch.handed_out), sm, at, {});
         }
-        if (!launch.waits_for_places()) choose_launch(at);
+        if (!launch.waits_for_places()) choose_launch(*first, at);
     }
     return next();
 }
@@ -267,17 +290,20 @@ void CtaScheduler::start(Launch& launch, std::uint64_t index, std::uint32_t sm, 
     if (launch.handed_out++ == 0) launch.span.begin = at;
     ++handed_out_;
     launch.span.cta_cycles -= at;
+    for (std::uint32_t other = 0; partitions_.size() > 1 && other < partitions_.size(); ++other)
+        if (other != launch.partition) match_places(partitions_[other], sm, at);
     receivers_[sm]->start_cta({static_cast<std::uint32_t>(&launch - launches_.data()), index},
                               at + config_.launch.cta_latency, std::move(place));
 }
 
 // The first free places of a GPC, on as many different SMs as possible. At least as many are free.
-std::vector<std::size_t> CtaScheduler::choose_places(Cycle now, std::uint32_t gpc) const {
-    const unsigned size = launches_[current_].cluster_size;
+std::vector<std::size_t> CtaScheduler::choose_places(const Partition& partition, Cycle now, std::uint32_t gpc) const {
+    const unsigned size = launches_[partition.current].cluster_size;
+    const std::deque<Place>& places = partition.places;
     std::vector<std::size_t> chosen, others;
     std::vector<bool> taken(receivers_.size());
-    for (std::size_t i = 0; i < places_.size() && places_[i].first <= now && chosen.size() < size; ++i) {
-        const std::uint32_t sm = places_[i].second;
+    for (std::size_t i = 0; i < places.size() && places[i].first <= now && chosen.size() < size; ++i) {
+        const std::uint32_t sm = places[i].second;
         if (gpc_of_sm_[sm] != gpc) continue;
         (taken[sm] ? others : chosen).push_back(i);
         taken[sm] = true;
@@ -287,18 +313,18 @@ std::vector<std::size_t> CtaScheduler::choose_places(Cycle now, std::uint32_t gp
     return chosen;
 }
 
-void CtaScheduler::start_cluster(Cycle now) {
-    Launch& launch = launches_[current_];
-    const std::vector<std::size_t> chosen = choose_places(now, next_cluster().second);
+void CtaScheduler::start_cluster(Partition& partition, Cycle now) {
+    Launch& launch = launches_[partition.current];
+    std::deque<Place>& places = partition.places;
+    const std::vector<std::size_t> chosen = choose_places(partition, now, next_cluster(partition).second);
     const auto cluster = std::make_shared<ClusterRun>(*launch.launch);
     for (unsigned rank = 0; rank < launch.cluster_size; ++rank)
-        cluster->sms[rank] = static_cast<std::uint16_t>(places_[chosen[rank]].second);
+        cluster->sms[rank] = static_cast<std::uint16_t>(places[chosen[rank]].second);
     const std::uint64_t number = launch.handed_out / launch.cluster_size;
     for (unsigned rank = 0; rank < launch.cluster_size; ++rank)
-        start(launch, ptx::cta_of_cluster(*launch.launch, number, rank), places_[chosen[rank]].second, now,
-              {cluster, rank});
+        start(launch, ptx::cta_of_cluster(*launch.launch, number, rank), cluster->sms[rank], now, {cluster, rank});
     for (std::size_t i = chosen.size(); i-- > 0;)
-        places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(chosen[i]));
+        places.erase(places.begin() + static_cast<std::ptrdiff_t>(chosen[i]));
 }
 
 }  // namespace heddle::models::gpu

@@ -46,7 +46,8 @@ struct LaunchSpan {
     std::uint64_t cta_cycles = 0;  ///< sum over thread blocks of the cycles for which they had their places
 };
 
-/// Launches that are ready queue up by priority, and among equals in the order in which they became ready. Only the first of the queue
+/// Launches that may use the same SMs form a partition, as a context, a green context or a slice of MPS does; partitions are handed out
+/// independently of one another. In a partition, launches that are ready queue up by priority, and among equals in the order in which they became ready. Only the first of the queue
 /// is handed out, breadth first: one CTA to each SM, then a second to each, until all are full; then each place that becomes free takes
 /// the next CTA. When its last CTA has been handed out the next launch gets what is left over, first of the SMs with the most room
 /// (Amert et al., "GPU Scheduling on the NVIDIA TX2", RTSS 2017; Gilman et al., "Demystifying the Placement Policies of the
@@ -98,6 +99,7 @@ class CtaScheduler : public Block, public CtaReporter {
     std::vector<LaunchSpan> spans() const;
 
   private:
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     struct Launch : ScheduledLaunch {
         std::uint64_t ctas = 0, handed_out = 0, finished = 0, triggered = 0;
         unsigned cluster_size = 1;
@@ -105,10 +107,18 @@ class CtaScheduler : public Block, public CtaReporter {
         bool queued = false;      // it is ready, or has been
         LaunchSpan span;
         std::vector<std::uint32_t> dependents;
-        std::vector<bool> allowed;  // by SM; empty: all
+        std::uint32_t partition = 0;
 
         std::uint64_t block(std::uint64_t number) const { return blocks == nullptr ? number : (*blocks)[number]; }
         bool waits_for_places() const { return handed_out != ctas; }
+    };
+    using Place = std::pair<Cycle, std::uint32_t>;  // free from a cycle on, in SM
+    struct Partition {
+        std::vector<std::uint32_t> sms;  // rising; empty: all
+        std::vector<bool> allowed;       // by SM; empty: all
+        std::uint32_t current = kNone;   // launch that is handed out
+        std::deque<std::uint32_t> queue;  // of those that are ready and have CTAs left, in their order
+        std::deque<Place> places;         // for `current`: in the order to be filled
     };
     /// What CTAs have taken of an SM.
     struct Taken {
@@ -117,23 +127,23 @@ class CtaScheduler : public Block, public CtaReporter {
         double registers = 0;  // part of those that can be allocated
         Cycle since = 1;       // when the last CTA gave its share back
     };
-    using Place = std::pair<Cycle, std::uint32_t>;  // free from a cycle on, in SM
 
     void end_of_elaboration() override;
     Cycle next() const;
-    Cycle next_place() const;
+    Cycle next_place(const Partition& partition) const;
+    std::uint32_t partition_of(const std::vector<std::uint32_t>& sms);
     unsigned room(const Launch& launch, std::uint32_t sm) const;
     void take(const Launch& launch, std::uint32_t sm, int sign);
     void make_ready(std::uint32_t launch, Cycle at);
     void come(Cycle now);
-    void choose_launch(Cycle now);
-    void add_place(Cycle at, std::uint32_t sm);
+    void choose_launch(Partition& partition, Cycle now);
+    void match_places(Partition& partition, std::uint32_t sm, Cycle at);
     void ended(std::uint32_t launch, Cycle at);
     void start(Launch& launch, std::uint64_t number, std::uint32_t sm, Cycle at, ClusterPlace place);
-    void start_cluster(Cycle now);
+    void start_cluster(Partition& partition, Cycle now);
     /// When the first GPC has places for a whole cluster, and which GPC that is; kNever when none has.
-    std::pair<Cycle, std::uint32_t> next_cluster() const;
-    std::vector<std::size_t> choose_places(Cycle now, std::uint32_t gpc) const;
+    std::pair<Cycle, std::uint32_t> next_cluster(const Partition& partition) const;
+    std::vector<std::size_t> choose_places(const Partition& partition, Cycle now, std::uint32_t gpc) const;
     std::uint64_t places_of_wave() const;
 
     const GpuConfig& config_;
@@ -141,11 +151,8 @@ class CtaScheduler : public Block, public CtaReporter {
     std::vector<CtaReceiver*> receivers_;
     std::vector<Launch> launches_;
     std::vector<Taken> taken_;  // by SM
-    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-    std::uint32_t current_ = kNone;                          // that which is handed out
-    std::deque<std::uint32_t> queue_;                        // of those that are ready and have CTAs left, in their order
+    std::vector<Partition> partitions_;
     std::vector<std::pair<Cycle, std::uint32_t>> arrivals_;  // launches that will be ready, in order of time
-    std::deque<Place> places_;                               // for `current_`: in the order to be filled
     std::uint64_t ctas_ = 0, handed_out_ = 0, finished_ = 0;
     Cycle last_finish_ = 0;
     const Cycle* left_out_ = nullptr;

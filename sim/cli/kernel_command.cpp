@@ -250,6 +250,7 @@ void add_kernel_command(CLI::App& app) {
         "    - entry: saxpy             # grid, block, cluster: a number or [x, y, z]\n"
         "      grid: 16\n"
         "      block: 256               # dynamic_shared: BYTES, repetitions: N, programmatic: true\n"
+        "      # stream: 1, priority: -1, after: [0], sms: [0, 65]   # beside launches of other streams, on one clock\n"
         "      # cooperative: true        # all blocks run at once, so that grid.sync() works\n"
         "      # access_policy_window: {buffer: x, bytes: 4096, hit: persisting}   # normal, streaming; "
         "hit_ratio, miss\n"

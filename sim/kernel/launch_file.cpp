@@ -3,6 +3,7 @@
 #include <yaml-cpp/depthguard.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -136,7 +137,7 @@ class Reader {
                      const std::optional<YamlValue>& default_flags) {
         const YamlMap map(value,
                           {"module", "nvcc_flags", "entry", "grid", "block", "cluster", "dynamic_shared",
-                           "arguments", "repetitions", "programmatic", "cooperative", "access_policy_window"});
+                           "arguments", "repetitions", "programmatic", "cooperative", "access_policy_window", "stream", "priority", "after", "sms"});
         LaunchDeclaration launch;
         launch.where = value.where;
         auto module = map.find("module");
@@ -170,11 +171,46 @@ class Reader {
                 programmatic->fail("the first launch has none before it that it could depend on");
         }
         if (const auto cooperative = map.find("cooperative")) launch.cooperative = cooperative->boolean();
+        read_order(map, launch);
         if (const auto arguments = map.find("arguments")) {
             for (const YamlValue& argument : arguments->list())
                 launch.arguments.push_back(read_argument(argument, file_.buffers));
         }
         file_.launches.push_back(std::move(launch));
+    }
+
+    /// When, and on which SMs, the launch runs beside others.
+    void read_order(const YamlMap& map, LaunchDeclaration& launch) {
+        const auto number = [&](const char* key, std::uint32_t largest) -> std::optional<std::uint32_t> {
+            const auto value = map.find(key);
+            if (!value) return std::nullopt;
+            file_.streams = true;
+            return static_cast<std::uint32_t>(value->unsigned_integer(0, largest));
+        };
+        launch.stream = number("stream", 1u << 20).value_or(0);
+        if (const auto priority = map.find("priority")) {
+            file_.streams = true;
+            const double value = priority->number();
+            if (value != std::floor(value) || std::abs(value) > 1000) priority->fail("expected a whole number from -1000 to 1000", "the lowest comes first");
+            launch.priority = static_cast<int>(value);
+        }
+        if (const auto after = map.find("after")) {
+            file_.streams = true;
+            for (const std::uint64_t before : after->integers(0)) {
+                if (before >= file_.launches.size())
+                    after->fail("launch " + std::to_string(before) + " does not come before this one", "launches are numbered from 0, in the order of the file");
+                launch.after.push_back(before);
+            }
+        }
+        if (const auto sms = map.find("sms")) {
+            file_.streams = true;
+            const std::vector<std::uint64_t> range = sms->integers(0);
+            if (range.size() != 2 || range[0] > range[1] || range[1] > 0xFFFF) sms->fail("expected [FIRST, LAST], numbers of SMs from 0");
+            launch.sms = {static_cast<std::uint32_t>(range[0]), static_cast<std::uint32_t>(range[1])};
+        }
+        if (!launch.programmatic || file_.launches.empty()) return;
+        if (launch.stream != file_.launches.back().stream || !launch.after.empty())
+            map.require("programmatic").fail("a programmatic launch depends on the launch before it, in its stream, and on none else");
     }
 
     AccessPolicyWindow read_window(const YamlValue& value) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -96,6 +97,11 @@ struct LaunchDeclaration {
     /// the grid can have a barrier.
     bool cooperative = false;
     std::optional<AccessPolicyWindow> access_policy_window;
+    std::uint32_t stream = 0;        ///< launches of one stream run one after the other
+    int priority = 0;                ///< of the stream: the thread blocks of the lowest number come first
+    std::vector<std::size_t> after;  ///< launches before this one in the file that must have ended, too: their numbers, from 0
+    /// The SMs that it may use, as a green context or a partition of MPS has them: the first and the last. Nothing: all.
+    std::optional<std::pair<std::uint32_t, std::uint32_t>> sms;
     std::vector<ArgumentDeclaration> arguments;
     SourceLocation where;         ///< of the launch
     SourceLocation module_where;  ///< place of its `module`
@@ -153,6 +159,7 @@ struct LaunchFile {
     std::vector<LaunchDeclaration> launches;
     std::vector<OutputDeclaration> outputs;
     std::vector<CompareDeclaration> comparisons;
+    bool streams = false;  ///< some launch names a stream, a priority, SMs, or what it comes after
 };
 
 /// Reads a launch file. Throws heddle::Error that names file, line and key, what was expected and the nearest

@@ -150,6 +150,25 @@ std::string time_lines(const KernelRun& run, std::size_t width) {
     return text;
 }
 
+/// Launches that ran beside one another, and what that cost each.
+std::string together_table(const KernelRun& run, std::size_t width) {
+    double alone_us = 0;
+    std::vector<std::vector<std::string>> rows{{"together", "stream", "starts", "queued", "ends", "time", "alone", "longer", "SMs"}};
+    for (const TogetherReport& one : run.together) {
+        const LaunchReport& launch = run.launches[one.launch];
+        const double alone = launch.timing.seconds * 1e6, time = one.end_us - one.start_us;
+        alone_us += alone * share_beside_none(launch);
+        if (rows.size() > kShownLaunches) continue;
+        rows.push_back({launch.kernel, std::to_string(one.stream), sim::format_microseconds(one.start_us), sim::format_microseconds(one.queued_us),
+                        sim::format_microseconds(one.end_us), sim::format_microseconds(time), sim::format_microseconds(alone),
+                        sim::format_share(time / alone - 1), fmt::format("{:.1f}", one.sms)});
+    }
+    std::string text = "\n" + fit_columns(std::move(rows), {false, true, true, true, true, true, true, true, true}, width);
+    if (run.together.size() > kShownLaunches) text += fmt::format("... and {} more in --json\n", run.together.size() - kShownLaunches);
+    return text + fmt::format("all together, on one clock: {}; one after the other: {}\n", sim::format_microseconds(run.together_us),
+                              sim::format_microseconds(alone_us));
+}
+
 std::string comparison_lines(const KernelRun& run, std::size_t width) {
     std::string text;
     for (const CompareOutcome& outcome : run.comparisons) {
@@ -291,6 +310,7 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading, 
         text += fmt::format("\n{} launch{}: {} cycles, {}\n", run.launches.size(),
                             run.launches.size() == 1 ? "" : "es", format_count(cycles),
                             sim::format_microseconds(seconds * 1e6));
+        if (!run.together.empty()) text += together_table(run, width);
         if (run.assembly == ptx::Assembly::as_written) text += "kernels as written (--schedule off)\n";
         if (run.registers_of_ptxas) text += "registers per thread as ptxas counts them\n";
         if (run.mode == RunMode::numerics) text += "the runs with and without values took the same cycles\n";
@@ -328,6 +348,16 @@ std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>
     if (run.mode != RunMode::functional) {
         json["total_cycles"] = cycles;
         json["total_time_us"] = seconds * 1e6;
+    }
+    if (!run.together.empty()) {
+        json["together_us"] = run.together_us;
+        for (const TogetherReport& one : run.together)
+            json["together"].push_back({{"launch", one.launch},
+                                        {"stream", one.stream},
+                                        {"queued_us", one.queued_us},
+                                        {"start_us", one.start_us},
+                                        {"end_us", one.end_us},
+                                        {"sms", one.sms}});
     }
     json["comparisons"] = Json::array();
     for (const CompareOutcome& outcome : run.comparisons)

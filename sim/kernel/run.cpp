@@ -125,11 +125,16 @@ class Runner {
         // With values each launch runs twice.
         for (const LaunchDeclaration& launch : file_.launches)
             runs_ += launch.repetitions * (options_.mode == RunMode::numerics ? 2 : 1);
+        const bool streams = file_.streams && options_.mode != RunMode::functional;
+        if (streams) ++runs_;
         this_activity().set_part(1 / static_cast<double>(runs_));
+        std::optional<ptx::GlobalMemory> initial;
+        if (streams) initial.emplace(memory_);
         for (std::size_t i = 0; i < contexts.size(); ++i) {
             for (std::uint32_t k = 0; k < file_.launches[i].repetitions; ++k)
                 perform(file_.launches[i], contexts[i]);
         }
+        if (streams) perform_together(contexts, *initial);
         finish();
         return std::move(result_);
     }
@@ -272,6 +277,73 @@ class Runner {
             options.signals = nullptr;  // once is enough
             report.functional_cycles = gpu_->run(context, options).cycles;
         }
+    }
+
+    /// All launches once more, in their streams, from the memory as it was before the first.
+    void perform_together(std::vector<ptx::LaunchContext>& contexts, ptx::GlobalMemory& memory) {
+        tell("all together");
+        const models::gpu::GpuConfig& device = options_.device;
+        const auto cycles = [&](double seconds) { return static_cast<models::Cycle>(std::llround(seconds * device.clock)); };
+        std::vector<std::unique_ptr<models::gpu::PtxSource>> sources;
+        std::vector<models::gpu::JointLaunch> launches;
+        std::map<std::uint32_t, std::uint32_t> last_of_stream;
+        std::vector<std::uint32_t> last_of_declaration;
+        for (std::size_t i = 0; i < contexts.size(); ++i) {
+            const LaunchDeclaration& launch = file_.launches[i];
+            ptx::LaunchContext& context = contexts[i];
+            context.mode = ptx::Mode::timing;
+            context.memory = &memory;
+            context.print = [](std::string_view) {};
+            for (std::uint32_t k = 0; k < launch.repetitions; ++k) {
+                models::gpu::LaunchOrder order;
+                order.priority = launch.priority;
+                if (k == 0)
+                    for (const std::size_t before : launch.after) order.after.push_back(last_of_declaration[before]);
+                const auto before = last_of_stream.find(launch.stream);
+                if (before != last_of_stream.end() && std::find(order.after.begin(), order.after.end(), before->second) == order.after.end())
+                    order.after.push_back(before->second);
+                order.programmatic = launch.programmatic;
+                order.gap = cycles(device.launch.before + (launch.programmatic ? 0 : device.launch.after));
+                order.flush_gap = cycles(device.launch.after);
+                if (launch.sms) order.sms = sms_of(launch);
+                sources.push_back(std::make_unique<models::gpu::PtxSource>(context));
+                launches.push_back({sources.back().get(), std::move(order)});
+                last_of_stream[launch.stream] = static_cast<std::uint32_t>(launches.size() - 1);
+            }
+            last_of_declaration.push_back(static_cast<std::uint32_t>(launches.size() - 1));
+        }
+        models::gpu::RunOptions options;
+        options.tick_every_cycle = options_.tick_every_cycle;
+        options.threads = options_.threads;
+        const models::gpu::JointResult joint = gpu_->whole().run_together(launches, options);
+        result_.together_us = joint.all.seconds * 1e6;
+        std::size_t number = 0;
+        const double us = device.clock / 1e6;
+        for (std::size_t i = 0; i < contexts.size(); ++i) {
+            for (std::uint32_t k = 0; k < file_.launches[i].repetitions; ++k, ++number) {
+                const models::gpu::LaunchSpan& span = joint.launches[number];
+                const models::gpu::KernelResult& alone = result_.launches[number].timing;
+                TogetherReport report;
+                report.launch = number;
+                report.stream = file_.launches[i].stream;
+                report.queued_us = static_cast<double>(span.begin - span.ready) / us;
+                report.start_us = static_cast<double>(span.ready - 1) / us;
+                report.end_us = static_cast<double>(span.end - 1) / us + (device.launch.before + device.launch.after) * 1e6;
+                report.sms = static_cast<double>(span.cta_cycles) / static_cast<double>(std::max<models::Cycle>(1, span.end - span.begin)) /
+                             std::max(1u, alone.ctas_per_sm);
+                result_.together.push_back(report);
+            }
+        }
+        result_.notes.push_back("together: L2 holds nothing of the buffers at the start, and every launch is there from the beginning");
+    }
+
+    std::vector<std::uint32_t> sms_of(const LaunchDeclaration& launch) const {
+        if (launch.sms->second >= options_.device.sm.count)
+            throw Error(fmt::format("SM {} does not exist: the device has {}", launch.sms->second, options_.device.sm.count), launch.where,
+                        "name SMs from 0");
+        std::vector<std::uint32_t> sms;
+        for (std::uint32_t sm = launch.sms->first; sm <= launch.sms->second; ++sm) sms.push_back(sm);
+        return sms;
     }
 
     models::gpu::KernelResult run_and_record(const ptx::LaunchContext& context,

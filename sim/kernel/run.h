@@ -64,12 +64,23 @@ struct LaunchReport {
     std::uint64_t functional_cycles = 0;
 };
 
+/// What became of a launch that ran together with others. Times count from the first launch's.
+struct TogetherReport {
+    std::size_t launch = 0;  ///< in KernelRun::launches
+    std::uint32_t stream = 0;
+    double queued_us = 0;  ///< from the moment in which nothing but places was missing to its first thread block
+    double start_us = 0, end_us = 0;  ///< from the call of the driver, or the end of the launch before it in its stream, to its end
+    double sms = 0;                   ///< SMs that its thread blocks had, in the mean from its first to its last
+};
+
 /// The result of a launch file.
 struct KernelRun {
     RunMode mode = RunMode::timing;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
     bool registers_of_ptxas = false;
     std::vector<LaunchReport> launches;
+    std::vector<TogetherReport> together;  ///< of a file with streams: all launches once more, on one clock
+    double together_us = 0;                ///< from the first to the end of the last, with the overhead of a launch
     std::vector<Buffer> buffers;  ///< after the last launch; meaningless in timing mode
     std::vector<CompareOutcome> comparisons;
     std::vector<ptx::CheckFinding> findings;  ///< with RunOptions::check

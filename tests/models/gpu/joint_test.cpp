@@ -127,6 +127,28 @@ TEST_CASE("a launch keeps to the SMs that it may use", "[models_gpu]") {
     CHECK(static_cast<double>(result.launches[0].end) > 1.8 * static_cast<double>(whole.cycles - whole.launch_cycles));
 }
 
+TEST_CASE("launches on SMs of their own do not wait for one another", "[models_gpu]") {
+    GpuTestBench bench;
+    const unsigned sms = bench.gpu.config().sm.count;
+    const auto part = [](std::uint32_t first, std::uint32_t end) {
+        LaunchOrder order;
+        for (std::uint32_t sm = first; sm < end; ++sm) order.sms.push_back(sm);
+        return order;
+    };
+    Together alone(bench);
+    alone.add(spin(80), 2 * sms, 1024, part(0, sms / 2));
+    const Cycle end = alone.run(audited()).launches[0].end;
+    Together together(bench);
+    together.add(spin(80), 2 * sms, 1024, part(0, sms / 2));
+    together.add(spin(80), 2 * sms, 1024, part(sms / 2, sms));
+    together.add(spin(80), 2, 1024);  // may run anywhere: shares places with both
+    const JointResult result = together.run(audited());
+    CHECK(result.launches[1].begin < end / 10);  // the thread blocks of the first are handed out before
+    CHECK(static_cast<double>(result.launches[0].end) == Approx(static_cast<double>(end)).epsilon(0.02));
+    CHECK(static_cast<double>(result.launches[1].end) == Approx(static_cast<double>(end)).epsilon(0.02));
+    CHECK(result.all.ctas == 4 * sms + 2);
+}
+
 TEST_CASE("launches wait for those that they come after", "[models_gpu]") {
     GpuTestBench bench;
     Together together(bench);
