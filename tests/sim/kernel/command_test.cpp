@@ -190,6 +190,50 @@ TEST_CASE("a dependent launch hides its beginning in the one before") {
     }
 }
 
+TEST_CASE("launches of several streams also run together, and the table says what that costs each") {
+    Folder folder;
+    fs::create_directories(folder.path() / "saxpy");
+    fs::copy_file(kExamples + "saxpy/saxpy.ptx", folder.path() / "saxpy/saxpy.ptx");
+    const auto launches = [](const std::string& first, const std::string& second) {
+        const std::string launch = "  - {entry: saxpy, grid: 1024, block: 256, arguments: [{s32: 262144}, {f32: 2.5}, x, y]";
+        return "module: saxpy/saxpy.ptx\nbuffers:\n  x: {type: f32, count: 262144, fill: {constant: 1}}\n"
+               "  y: {type: f32, count: 262144, fill: {constant: 1}}\nlaunches:\n" +
+               launch + first + "}\n" + launch + second + "}\n";
+    };
+    const auto run = [&](const std::string& first, const std::string& second) {
+        folder.write("launch.yaml", launches(first, second));
+        const Outcome result = run_heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics --json");
+        REQUIRE(result.code == 0);
+        return Json::parse(result.out);
+    };
+    const Json alone = run("", "");
+    CHECK_FALSE(alone.contains("together"));
+    const Json streams = run(", stream: 1", ", stream: 2"), ordered = run(", stream: 1", ", stream: 2, after: [0]"),
+               parts = run(", stream: 1, sms: [0, 65]", ", stream: 2, sms: [66, 131]");
+    for (const Json* json : {&streams, &ordered, &parts}) {
+        REQUIRE((*json)["together"].size() == 2);
+        // A launch alone is not affected.
+        CHECK((*json)["launches"] == alone["launches"]);
+    }
+    const double one_after_the_other = alone["total_time_us"].get<double>();
+    CHECK(streams["together_us"].get<double>() < one_after_the_other);
+    CHECK(ordered["together"][1]["start_us"].get<double>() >= ordered["together"][0]["end_us"].get<double>() - 3);
+    CHECK(ordered["together_us"].get<double>() == Approx(one_after_the_other).epsilon(0.1));
+    CHECK(parts["together"][1]["sms"].get<double>() <= 66);
+    // Errors name the place and what was expected.
+    const auto error = [&](const std::string& first, const std::string& second) {
+        folder.write("launch.yaml", launches(first, second));
+        const Outcome result = run_heddle(folder, "kernel launch.yaml --hardware h100-sxm");
+        CHECK(result.code == 2);
+        return result.err;
+    };
+    CHECK_THAT(error("", ", after: [1]"), Catch::Contains("launch 1 does not come before this one"));
+    CHECK_THAT(error("", ", sms: [5, 2]"), Catch::Contains("expected [FIRST, LAST]"));
+    CHECK_THAT(error("", ", sms: [0, 132]"), Catch::Contains("SM 132 does not exist"));
+    CHECK_THAT(error(", stream: 1", ", stream: 2, programmatic: true"), Catch::Contains("depends on the launch before it, in its stream"));
+    CHECK_THAT(error("", ", priority: 1.5"), Catch::Contains("whole number"));
+}
+
 TEST_CASE("a cooperative launch has a barrier of its grid, and must fit the device") {
     Folder folder;
     for (const std::string file : {"launch.yaml", "grid_barrier.ptx"})
