@@ -91,9 +91,13 @@ void follow_stages(kernels::GemmChoice& choice, const kernels::GemmTile& recorde
     choice.tile = tile;
 }
 
+kernels::GemmShape shape_of(const GemmQuestion& question) {
+    return {question.m, question.n, question.k, question.batch, question.type == trace::ElementType::tf32};
+}
+
 /// Warpgroups, stages and cluster of the recorded kernel, as far as ours can be built so.
-void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, kernels::ElementType type,
-            const models::gpu::GpuConfig& config) {
+void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, const kernels::GemmShape& shape,
+            kernels::ElementType type, const models::gpu::GpuConfig& config) {
     const unsigned element_bytes = kernels::bytes_of(type);
     if (!choice.wgmma) return follow_stages(choice, recorded.tile, element_bytes, config);
     if (target::nearest_generation(config.compute_capability).has_tcgen05) return;  // of nvjet_sm100 little is followed yet
@@ -109,10 +113,7 @@ void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, 
         return;
     tile.cluster_m = m;
     tile.cluster_n = n;
-}
-
-kernels::GemmShape shape_of(const GemmQuestion& question) {
-    return {question.m, question.n, question.k, question.batch, question.type == trace::ElementType::tf32};
+    choice.raster_log2 = kernels::wgmma_raster_log2(tile, shape, choice.splits, config.sm.count);
 }
 
 /// Hopper's kernels with a tile, whether or not they are candidates.
@@ -279,7 +280,7 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
         // Two thread blocks on an SM may leave no room for the recorded stages, which one has.
         const bool deep = !choice.wgmma || choice.tile.stages >= tile.stages;
         const bool sliced = !recorded->split_k || *recorded->split_k == (choice.splits > 1);
-        follow(choice, *recorded, kernel_type_of(question), config);
+        follow(choice, *recorded, shape_of(question), kernel_type_of(question), config);
         if (deep && sliced) return choice;
         if (!other || (sliced && !other_sliced)) {
             other = choice;

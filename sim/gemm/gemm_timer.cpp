@@ -76,10 +76,13 @@ std::vector<PlannedBuffer> earlier_work(program::GpuProgram& program, const kern
     const double read = a * (1 - resident.a) + b * (1 - resident.b);
     const double written = std::min(d + (1 - resident.d) * room, room * d / (d + read));
     const double others = (1 - resident.d) * (room - written);
+    // Sets are hashed: as many lines as there are places would leave a tenth of them empty, to take what a kernel writes without
+    // anything written back. So much more fills every set; what was put there first goes.
+    constexpr double kToFillSets = 1.6;
     constexpr unsigned kChunks = 16;
     std::vector<PlannedBuffer> buffers;
     const auto add = [&](double bytes, bool dirty) {
-        const std::uint64_t chunk = whole_lines(bytes / kChunks);
+        const std::uint64_t chunk = whole_lines(bytes * kToFillSets / kChunks);
         if (chunk == 0) return;
         buffers.push_back({static_cast<program::BufferId>(program.buffers.size()), chunk, dirty});
         program.buffers.push_back({"earlier work " + std::to_string(buffers.size()), chunk, {}});

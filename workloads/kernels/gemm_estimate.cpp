@@ -22,6 +22,18 @@ double kept(double bytes, double capacity, double steepness) {
     return 1 / (1 + std::pow(bytes / capacity, steepness));
 }
 
+/// The part of data that come round in the same order again and again that is still there when it is their turn, where each line that
+/// is missed takes the place of any other one: what `bytes` (1 - h) lines that are missed leave, h = exp(-bytes (1 - h) / capacity). With
+/// the least recently used line going first there would be all or nothing; recorded kernels of few rows slow down little by little
+/// between 22 and 90 MB of weights (an H100).
+double kept_of_cycle(double bytes, double capacity) {
+    if (bytes <= capacity) return 1;
+    const double load = bytes / capacity;
+    double hits = 0;
+    for (unsigned round = 0; round < 100; ++round) hits = std::exp(-load * (1 - hits));
+    return hits;
+}
+
 /// k of one stage.
 double step_k(const GemmMachine& machine, const GemmShapeOfTile& tile, double element_bytes) {
     return tile.stage_k != 0 ? tile.stage_k : machine.step_bytes / element_bytes;
@@ -180,6 +192,7 @@ GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type) {
     const double l2 = static_cast<double>(target.l2_bytes) / (50 << 20);
     machine.reuse_bytes *= l2;
     machine.result_bytes *= l2;
+    machine.weights_bytes *= l2;
     if (generation.gemm_fit == target::GemmFit::a100) {
         use_mma_sync(machine);
         const double sms = target.sm_count / 108.0;
@@ -188,6 +201,7 @@ GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type) {
         machine.slices_bytes *= sms;
         machine.reuse_bytes = 0.37 * static_cast<double>(target.l2_bytes);
         machine.result_bytes = 0.146 * static_cast<double>(target.l2_bytes);
+        machine.weights_bytes = 0.3 * static_cast<double>(target.l2_bytes);
     } else if (generation.has_wgmma) {
         // Operands without tensor maps.
         machine.efficiency = type == ElementType::f64 ? 1 : 0.66;
@@ -203,16 +217,12 @@ GemmResidency gemm_residency(const GemmMachine& machine, const GemmSurroundings&
     const double b = work.n * work.k * work.element_bytes * work.batch;
     const double d = work.m * work.n * work.result_bytes * work.batch;
     const double beside = surroundings.beside_bytes;
-    // Weights come round in the same order again and again, and least recently used lines go first: they are
-    // in L2 together or not at all. (Fitted, as the capacity, to kernels of few rows with 5 to 10 MB of
-    // them.)
-    constexpr double kKnee = 11.5, kWeightsKnee = 20;
+    constexpr double kKnee = 11.5;
     GemmResidency resident;
     if (!surroundings.repeated) return resident;
     resident.a = kept(a + b + d + beside, machine.reuse_bytes, kKnee);
     if (surroundings.weight_copies > 0)
-        resident.b =
-            kept(surroundings.weight_copies * b + a + d / 2 + beside, machine.reuse_bytes, kWeightsKnee);
+        resident.b = kept_of_cycle(surroundings.weight_copies * b + a + d / 2 + beside, machine.weights_bytes);
     resident.d = kept(d + (a + b + beside) / 3, machine.result_bytes, kKnee);
     return resident;
 }

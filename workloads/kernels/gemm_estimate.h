@@ -23,6 +23,7 @@ struct GemmMachine {
     double memory_read = 2.82e12;   ///< bytes per second
     double memory_write = 3.4e12;   ///< bytes per second
     double reuse_bytes = 39e6;      ///< what L2 keeps of data that is used again and again
+    double weights_bytes = 25e6;    ///< what L2 keeps of data that come round again and again: about one partition's
     double result_bytes = 19e6;     ///< what L2 keeps of results that are written again and again
     double launch = 2.32e-6;        ///< seconds of an empty kernel, from end to end
     double ends = 0.375e-6;         ///< seconds of a wave's first and last latencies

@@ -139,7 +139,7 @@ void add_kernels(std::vector<GemmChoice>& choices, const WgmmaProblem& problem, 
             choice.tile = {tile.m, tile.n, tile_k, 0, 0, tile.stages};
             choice.splits = splits;
             choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile_k;
-            choice.raster_log2 = choose_raster_log2(shape.n, tile.n * clustered.cluster_n);
+            choice.raster_log2 = wgmma_raster_log2(clustered, shape, splits, target.sm_count);
             const GemmEstimate estimate =
                 estimate_gemm(conditions.machine, conditions.surroundings, work, shape_of(tile, splits));
             choice.estimated_seconds = estimate.seconds;
@@ -192,7 +192,7 @@ std::vector<GemmChoice> tensor_memory_candidates(const GemmShape& shape, Element
             choice.tile = {tile.m, tile.n, tile_k, 0, 0, tile.stages};
             choice.splits = splits;
             choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile_k;
-            choice.raster_log2 = choose_raster_log2(shape.n, tile.n);
+            choice.raster_log2 = wgmma_raster_log2(tile, shape, splits, target.sm_count);
             GemmShapeOfTile extents = shape_of(tile, splits);
             const GemmEstimate estimate = estimate_gemm(conditions.machine, conditions.surroundings, work, extents);
             // Of two that take as long the pair asks L2 for less.
@@ -239,6 +239,16 @@ std::vector<GemmChoice> wgmma_kernels_with_tile(const GemmShape& shape, ElementT
         return a.estimated_cycles < b.estimated_cycles;
     });
     return choices;
+}
+
+unsigned wgmma_raster_log2(const WgmmaTile& tile, const GemmShape& shape, unsigned splits, unsigned sm_count) {
+    const std::uint64_t slots = std::max<std::uint64_t>(1, std::uint64_t{sm_count} * tile.ctas_per_sm / tile.cluster_size());
+    const std::uint64_t rows = std::uint64_t{divide_up(shape.m, tile.m * tile.cluster_m)} * splits * shape.batch;
+    const std::uint32_t columns = divide_up(shape.n, tile.n * tile.cluster_n);
+    const auto waves = [&](std::uint64_t width) { return (rows * width + slots - 1) / slots; };
+    unsigned log2 = choose_raster_log2(shape.n, tile.n * tile.cluster_n);
+    while (log2 > 0 && waves(std::uint64_t{divide_up(columns, 1u << log2)} << log2) > waves(columns)) --log2;
+    return log2;
 }
 
 bool take_warpgroups(GemmChoice& choice, unsigned warpgroups, ElementType type,

@@ -27,4 +27,8 @@ std::vector<GemmChoice> wgmma_kernels_with_tile(const GemmShape& shape, ElementT
 std::vector<GemmChoice> tensor_memory_candidates(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
                                                  const GemmConditions& conditions, bool allow_split_k, bool tensor_store, bool k_contiguous_in_b);
 
+/// Returns the width of the raster, a power of two, in columns of clusters: choose_raster_log2()'s, or less where the places that only
+/// fill the raster would cost a wave more.
+unsigned wgmma_raster_log2(const WgmmaTile& tile, const GemmShape& shape, unsigned splits, unsigned sm_count);
+
 }  // namespace heddle::kernels
