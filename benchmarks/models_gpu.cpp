@@ -5,6 +5,9 @@
 
 #include "gpu_launches.h"
 #include "models/gpu/gpu.h"
+#include "models/gpu/ptx_source.h"
+
+#include <ctime>
 
 namespace {
 
@@ -58,6 +61,30 @@ void gpu_timing(benchmark::State& state, const kernels::LibraryKernel& kernel) {
 void gpu_timing_4_threads(benchmark::State& state, const kernels::LibraryKernel& kernel) {
     run(state, kernel, ptx::Mode::timing, 4);
 }
+double processor_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Two launches in one run. Counter: processor time of it, of the sum of both alone.
+void gpu_together(benchmark::State& state, const kernels::LibraryKernel& one, const kernels::LibraryKernel& other) {
+    const PreparedLaunch first(one, ptx::Mode::timing), second(other, ptx::Mode::timing);
+    models::gpu::PtxSource first_source(first.context()), second_source(second.context());
+    double together = 0, alone = 0;
+    for (auto _ : state) {
+        const double begin = processor_seconds();
+        benchmark::DoNotOptimize(h100().run_together({{&first_source, {}}, {&second_source, {}}}));
+        together += processor_seconds() - begin;
+        state.PauseTiming();
+        const double apart = processor_seconds();
+        benchmark::DoNotOptimize(h100().run(first.context()));
+        benchmark::DoNotOptimize(h100().run(second.context()));
+        alone += processor_seconds() - apart;
+        state.ResumeTiming();
+    }
+    state.counters["of_both_alone"] = together / alone;
+}
 void gpu_functional(benchmark::State& state, const kernels::LibraryKernel& kernel) {
     run(state, kernel, ptx::Mode::functional);
 }
@@ -97,6 +124,10 @@ BENCHMARK_CAPTURE(gpu_timing_4_threads, softmax_4096x1024, softmax(4096, 1024))
 BENCHMARK_CAPTURE(gpu_timing_4_threads, copy_8Mi, copy(8u << 20))
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+BENCHMARK_CAPTURE(gpu_together, gemm_wgmma_2048_and_copy_8Mi, gemm_wgmma(2048, 2048, 2048), copy(8u << 20))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_together, softmax_and_gemm_mma, softmax(4096, 1024), gemm_mma(1536, 1408, 1024))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_together, ffma_loop_and_bulk_load, ffma_loop(264, 16), bulk_load(132, 16, false))->Unit(benchmark::kMillisecond);
 
 BENCHMARK_CAPTURE(gpu_functional, gemm_simt_1536x1408x64, gemm_simt(1536, 1408, 64))
     ->Unit(benchmark::kMillisecond);

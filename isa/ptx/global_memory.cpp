@@ -52,6 +52,27 @@ bool GlobalMemory::release(std::uint64_t base) {
     return true;
 }
 
+void GlobalMemory::mirror() {
+    std::erase_if(allocations_, [](const Allocation& allocation) { return allocation.image; });
+    const std::size_t count = allocations_.size();
+    if (count == 0) return;
+    const Allocation& last = allocations_.back();
+    if (last.base + last.bytes - allocations_.front().base > kPeerBytes)
+        throw Error("memory that a neighbour can reach is limited to " + std::to_string(kPeerBytes >> 30) + " GiB", {}, "use smaller buffers");
+    allocations_.reserve(2 * count);
+    for (std::size_t i = 0; i < count; ++i) {
+        Allocation& own = allocations_[i];
+        Allocation image;
+        image.name = own.name + " of the neighbour";
+        image.base = own.base + kPeerDistance;
+        image.bytes = own.bytes;
+        image.backed = own.backed;
+        image.image = true;
+        image.data.borrow(own.data.data(), own.data.size());
+        allocations_.push_back(std::move(image));
+    }
+}
+
 void GlobalMemory::map(std::string name, std::uint64_t base, std::span<std::byte> bytes) {
     Allocation allocation;
     allocation.name = std::move(name);

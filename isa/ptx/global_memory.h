@@ -56,6 +56,9 @@ class AllocationBytes {
     std::span<std::byte> bytes_;
 };
 
+/// How far a neighbour's memory lies behind a device's own (GlobalMemory::mirror), and the bytes that can lie there.
+inline constexpr std::uint64_t kPeerDistance = 304ull << 30, kPeerBytes = 80ull << 30;
+
 /// A buffer in device memory. `backed` buffers hold values; the others only have addresses (timing mode), and
 /// reading a value from them is an error of the caller.
 struct Allocation {
@@ -64,6 +67,7 @@ struct Allocation {
     std::uint64_t bytes = 0;  ///< size
     bool backed = false;      ///< it holds values
     bool mapped = false;      ///< map() made it
+    bool image = false;       ///< mirror() made it: its bytes are those of the allocation kPeerDistance before it
     AllocationBytes data;  ///< `bytes` long when backed
     /// Whether all bytes [address, address + count) are its own.
     bool contains(std::uint64_t address, std::uint64_t count) const {
@@ -106,6 +110,15 @@ class GlobalMemory {
     /// loaded or launched. "": there is one module.
     void set_module(std::string name) { module_ = std::move(name); }
     const std::string& module() const { return module_; }
+
+    /// Every allocation appears kPeerDistance behind itself as well, with the same bytes: as the memory of a neighbour that does the same.
+    /// To be called after the last allocation. Throws heddle::Error when there is no room.
+    void mirror();
+    /// To be called on the copy of a memory that may have images: they are made those of the copy.
+    void mirror_again() {
+        if (has_images()) mirror();
+    }
+    bool has_images() const { return !allocations_.empty() && allocations_.back().image; }
 
     /// Copies for hosts. They check the bounds and throw heddle::Error when a byte lies in no allocation.
     void write(std::uint64_t address, std::span<const std::byte> bytes);

@@ -8,7 +8,7 @@
 namespace heddle::models::gpu {
 
 Gpc::Gpc(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
-         std::uint32_t position, std::vector<std::uint32_t> members, MemoryRequestPool& pool)
+         std::uint32_t position, std::vector<std::uint32_t> members, MemoryRequestPool& pool, PeerLink& peers)
     : Block(name, clock),
       requests("requests"),
       sms("sms"),
@@ -22,6 +22,7 @@ Gpc::Gpc(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfi
       link_latency_(config.l2.link_latency),
       hash_(config.l2.slices, config.l2.partitions, chunk_bits_of(config.l2.interleave_bytes)),
       pool_(pool),
+      peers_(peers),
       local_(config.sm.count),
       inbox_(gpc_window(config)),
       out_(config.crossbar.gpc_request_bytes),
@@ -104,6 +105,9 @@ void Gpc::pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave) {
     const bool load = request.kind == RequestKind::load;
     const Cycle at = leave + near_latency_;
     if (load && request.wants_data && !flights_.empty() && join(request, set, at)) return;
+    // In another device's memory, or so a mirror image sees it.
+    request.remote = peers_.holds(request.line);
+    if (request.remote) request.line -= kPeerLines;
     const PartitionedHash::Place place = hash_.place(request.line);
     request.key = hash_.key(place);
     const std::uint32_t partition = load ? partition_ : place.home;
@@ -113,6 +117,7 @@ void Gpc::pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave) {
         request.crosses = true;
         arrival += link_latency_;
     }
+    if (request.remote) arrival = peers_.request(load ? 0 : sectors, lines, arrival);
     slices_[hash_.slice(place.position, partition)].send(*this, request, arrival);
 }
 
@@ -149,6 +154,10 @@ bool Gpc::join(MemoryRequest& request, std::uint32_t set, Cycle at) {
 }
 
 void Gpc::respond(MemoryRequest& request, Cycle arrival) {
+    if (request.remote) {
+        const unsigned sectors = request.wants_data ? sector_count(request.sectors) : 0;
+        arrival = peers_.answer(sectors, line_count(request.sectors), arrival);
+    }
     const Cycle at = arrival - near_latency_;
     if (!request.wants_data) {
         sms_[local_[request.issuer]]->acknowledge(arrival, line_count(request.sectors));

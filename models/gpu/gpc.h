@@ -8,6 +8,7 @@
 
 #include "models/common/clock_domain.h"
 #include "models/gpu/gpu_config.h"
+#include "models/gpu/peer_link.h"
 #include "models/gpu/translation.h"
 #include "models/memory/address_hash.h"
 #include "models/memory/arrival_windows.h"
@@ -50,9 +51,9 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
     sc_core::sc_port<RequestInterface, 0> slices;     ///< all, by position
     sc_core::sc_export<ResponseInterface> responses;  ///< from slices
 
-    /// `members`: the SMs of the GPC.
+    /// `members`: the SMs of the GPC. `peers` must outlive it.
     Gpc(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
-        std::uint32_t position, std::vector<std::uint32_t> members, MemoryRequestPool& pool);
+        std::uint32_t position, std::vector<std::uint32_t> members, MemoryRequestPool& pool, PeerLink& peers);
 
     void send(MemoryRequest& request, Cycle leave) override;
     void respond(MemoryRequest& request, Cycle arrival) override;
@@ -93,6 +94,7 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
         link_latency_;  // SM to port, port to slice, to another partition
     const PartitionedHash hash_;
     MemoryRequestPool& pool_;
+    PeerLink& peers_;
     std::vector<Peer<RequestInterface>> slices_;
     std::vector<ResponseInterface*> sms_;
     std::vector<std::uint16_t> local_;  // by SM: its place in members_

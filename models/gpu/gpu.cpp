@@ -61,6 +61,7 @@ std::vector<std::vector<std::uint32_t>> members_of_gpcs(const GpuConfig& config)
 Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     : sc_module(name),
       clock("clock", checked(config).clock),
+      peers(config_.peer, config_.clock),
       scheduler("scheduler", clock, config_,
                 gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes)),
       sms("sm"),
@@ -97,7 +98,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
         sm.scheduler.bind(scheduler.reports);
     }
     gpcs.init(members.size(), [&](const char* gpc_name, std::size_t i) {
-        return new Gpc(gpc_name, clock, config_, static_cast<std::uint32_t>(i), members[i], pools_[i]);
+        return new Gpc(gpc_name, clock, config_, static_cast<std::uint32_t>(i), members[i], pools_[i], peers);
     });
     connect_memory();
     make_groups();
@@ -222,6 +223,7 @@ void Gpu::reset_blocks() {
     scheduler.reset();
     for (Sm& sm : sms) sm.reset();
     for (Gpc& gpc : gpcs) gpc.reset();
+    peers.reset();
     for (L2Block& slice : slices) slice.reset();
     for (MemoryBlock& channel : channels) channel.reset();
     if (cache_ != nullptr) cache_->reset();
@@ -384,7 +386,14 @@ JointResult Gpu::perform(const std::vector<JointLaunch>& launches, const RunOpti
     LaunchPlan plan;
     const auto parts = static_cast<std::uint32_t>(gpcs.size());
     unsigned threads = std::min(options.threads, parts);
-    const bool divided = threads > 1 && dram_ == nullptr && cache_ == nullptr &&
+    const bool with_peers = std::any_of(launches.begin(), launches.end(), [](const JointLaunch& one) {
+        const ptx::GlobalMemory* const memory = one.source->launch().memory;
+        return memory != nullptr && memory->has_images();
+    });
+    if (with_peers && config_.peer.bandwidth <= 0)
+        throw Error("this device has no link to others", {"", 0, "peer.bandwidth"}, "choose another device, or set peer.bandwidth, peer.latency and peer.header in the hardware file");
+    if (with_peers) peers.activate();
+    const bool divided = threads > 1 && dram_ == nullptr && cache_ == nullptr && !with_peers &&
                          std::all_of(launches.begin(), launches.end(),
                                      [&](const JointLaunch& one) { return one.source->divide(parts); });
     if (!divided) {

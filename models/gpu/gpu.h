@@ -90,6 +90,7 @@ struct JointResult {
 class Gpu : public sc_core::sc_module {
   public:
     ClockDomain clock;       ///< of all blocks of the GPU
+    PeerLink peers;          ///< to other devices; no block, and not with several threads
     CtaScheduler scheduler;  ///< hands out the thread blocks
     /// The blocks by their index, with the sizes that the configuration states: SMs, the crossbar ports of
     /// GPCs, slices of L2 and memory channels. Callers read statistics of them between runs.

@@ -143,6 +143,12 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Large copies between host and device, one direction.");
     list.add("host.latency", c.host.latency, Quantity::time, 0, 1e-3,
              "Of a copy of a few bytes between host and device.");
+    list.add("peer.bandwidth", c.peer.bandwidth, Quantity::bandwidth, 0, 1e14,
+             "Links to other devices, all together, in each direction and with headers; 0: there are none.");
+    list.add("peer.latency", c.peer.latency, Quantity::time, 0, 1e-3,
+             "From a GPC's port to the L2 of another device, beyond the way to the device's own L2.");
+    list.add("peer.header", c.peer.header, Quantity::bytes, 0, 4096,
+             "Of a packet on these links, beside its data: a line or a part of one.");
     describe(c.power, list);
     list.add("launch.before", c.launch.before, time, 0, 1e-3,
              "From the end of earlier work in the stream to the first thread block.");

@@ -139,6 +139,13 @@ struct HostConfig {
     double latency = 1.5e-6;  ///< seconds of a copy of a few bytes
 };
 
+/// A device's links to others, all together; the defaults describe none.
+struct PeerConfig {
+    double bandwidth = 0;  ///< bytes per second in each direction, headers included; 0: the device has no peers
+    double latency = 0;    ///< seconds from a GPC's port to the L2 of the other device, beyond the way to its own L2
+    double header = 0;     ///< bytes of a packet beside its data; a packet has a line, or the sectors of one, at most
+};
+
 /// A whole GPU. Every configuration below has a describe() that lists its fields for hardware files.
 struct GpuConfig {
     unsigned compute_capability = 90;  ///< 90 for sm_90: selects what isa/target knows of the generation
@@ -166,6 +173,7 @@ struct GpuConfig {
     MemoryConfig hbm;
     LaunchConfig launch;
     HostConfig host;
+    PeerConfig peer;
     PowerConfig power;
 };
 

@@ -88,6 +88,7 @@ struct MemoryRequest {
     bool wants_data : 1 = false;  ///< loads, and atomics whose old value is used
     bool from_slice : 1 = false;  ///< asked by an L2 slice of another partition, for its copy
     bool crosses : 1 = false;     ///< stores, atomics: the line's home is not the issuer's partition
+    bool remote : 1 = false;      ///< to the memory of another device, through the link
     EvictionPolicy policy : 3 = EvictionPolicy::none;  ///< priority of its lines when the cache must evict
                                                        ///< one
 };

@@ -254,7 +254,7 @@ void add_kernel_command(CLI::App& app) {
         "      # cooperative: true        # all blocks run at once, so that grid.sync() works\n"
         "      # access_policy_window: {buffer: x, bytes: 4096, hit: persisting}   # normal, streaming; "
         "hit_ratio, miss\n"
-        "      arguments: [{s32: 4096}, {f32: 2.5}, x, {buffer: y, offset: 0}]\n"
+        "      arguments: [{s32: 4096}, {f32: 2.5}, x, {buffer: y, offset: 0}]   # {peer: distance}: to a neighbour's memory\n"
         "  compare:                     # with: BUFFER, file: PATH, matmul: {a, b, m, n, k}, or\n"
         "    - {buffer: y, expression: \"2.5 * x[i] + initial.y[i]\", tolerance: {relative: 1e-6, ulp: 1}}\n"
         "  outputs:\n"

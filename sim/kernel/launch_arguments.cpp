@@ -131,6 +131,12 @@ ArgumentDeclaration read_argument(const YamlValue& value, const std::vector<Buff
         const auto offset = map.find("offset");
         argument.value = BufferReference{buffer_named(buffers, map.require("buffer")),
                                          offset ? offset->unsigned_integer() : 0};
+    } else if (value.node["peer"]) {
+        const YamlMap map(value, {"peer"});
+        const YamlValue what = map.require("peer");
+        if (what.text() != "distance")
+            what.fail("expected `distance`", "from an address of this device to that of its neighbour, as a u64");
+        argument.value = PeerDistance{};
     } else if (value.node["tensor_map"]) {
         const YamlMap map(value, {"tensor_map"});
         argument.value = read_tensor_map(map.require("tensor_map"), buffers);

@@ -67,11 +67,15 @@ struct TensorMapArgument {
     std::string swizzle = "none", interleave = "none", l2_promotion = "none", fill = "zeros";
 };
 
+/// How far the neighbour's memory lies behind this device's own, as a u64: a buffer's address plus it is that of the neighbour's buffer
+/// (models/gpu/peer_link.h).
+struct PeerDistance {};
+
 /// The bytes of a scalar or a struct.
 using BytesArgument = std::vector<std::byte>;
 
 struct ArgumentDeclaration {
-    std::variant<BytesArgument, BufferReference, TensorMapArgument> value;
+    std::variant<BytesArgument, BufferReference, TensorMapArgument, PeerDistance> value;
     SourceLocation where;
 };
 

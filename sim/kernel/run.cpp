@@ -120,6 +120,10 @@ class Runner {
         std::vector<ptx::LaunchContext> contexts;
         for (const LaunchDeclaration& launch : file_.launches) contexts.push_back(context_of(launch));
         result_.notes = kernels_.notes();
+        if (names_peers()) {
+            memory_.mirror();
+            result_.notes.push_back("the neighbour is a mirror image of this device: it has the same values and does the same at the same time");
+        }
         if (options_.mode != RunMode::functional) gpu_.emplace("gpu", options_.device, options_.sample);
         if (!options_.record_trace.empty()) traces_.emplace(options_.record_trace);
         // With values each launch runs twice.
@@ -129,7 +133,7 @@ class Runner {
         if (streams) ++runs_;
         this_activity().set_part(1 / static_cast<double>(runs_));
         std::optional<ptx::GlobalMemory> initial;
-        if (streams) initial.emplace(memory_);
+        if (streams) initial.emplace(memory_).mirror_again();
         for (std::size_t i = 0; i < contexts.size(); ++i) {
             for (std::uint32_t k = 0; k < file_.launches[i].repetitions; ++k)
                 perform(file_.launches[i], contexts[i]);
@@ -140,6 +144,14 @@ class Runner {
     }
 
   private:
+    bool names_peers() const {
+        return std::any_of(file_.launches.begin(), file_.launches.end(), [](const LaunchDeclaration& launch) {
+            return std::any_of(launch.arguments.begin(), launch.arguments.end(), [](const ArgumentDeclaration& argument) {
+                return std::holds_alternative<PeerDistance>(argument.value);
+            });
+        });
+    }
+
     static ptx::Assembly assembly_of(const RunOptions& options) {
         return options.mode == RunMode::functional ? ptx::Assembly::as_written : options.assembly;
     }
@@ -199,6 +211,11 @@ class Runner {
 
     std::vector<std::byte> bytes_of_argument(const ArgumentDeclaration& argument) const {
         if (const auto* bytes = std::get_if<BytesArgument>(&argument.value)) return *bytes;
+        if (std::holds_alternative<PeerDistance>(argument.value)) {
+            std::vector<std::byte> bytes(8);
+            store_element(ElementType::u64, bytes, 0, ptx::kPeerDistance);
+            return bytes;
+        }
         if (const auto* map = std::get_if<TensorMapArgument>(&argument.value)) {
             return encode_tensor_map(*map, address_of(map->buffer, argument.where), argument.where);
         }
@@ -254,6 +271,7 @@ class Runner {
         context.mode = ptx::Mode::timing;
         if (numerics) {
             context.memory = &copy.emplace(memory_);
+            copy->mirror_again();
             context.print = [](std::string_view) {};  // once is enough
         }
         report.timing = traces_ ? run_and_record(context, options) : gpu_->run(context, options);
