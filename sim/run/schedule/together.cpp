@@ -109,7 +109,7 @@ ConcurrentRun run_of(const std::vector<std::size_t>& members, const std::vector<
             ConcurrentKernel kernel{candidate.op, candidate.kernel, 0, gap, {}, one.priority};
             std::vector<std::size_t> waits = one.after;
             if (before != last_of_stream.end()) waits.push_back(before->second);
-            double outside = one.host_us > 0 ? schedule.work[work].launched_us + step.launch_latency_us : 0;
+            double outside = schedule.work[work].launched_us + (one.host_us > 0 ? step.launch_latency_us : 0);
             for (const std::size_t earlier : waits) {
                 const auto found = place.find(earlier);
                 if (found == place.end())
