@@ -76,13 +76,15 @@ std::vector<PlannedBuffer> earlier_work(program::GpuProgram& program, const kern
     const double read = a * (1 - resident.a) + b * (1 - resident.b);
     const double written = std::min(d + (1 - resident.d) * room, room * d / (d + read));
     const double others = (1 - resident.d) * (room - written);
-    // Sets are hashed: as many lines as there are places would leave a tenth of them empty, to take what a kernel writes without
-    // anything written back. So much more fills every set; what was put there first goes.
-    constexpr double kToFillSets = 1.6;
+    // Sets are hashed: as many lines as there are places leave a tenth of them empty, to take what a kernel writes without anything
+    // written back. Where no place was left, so much more fills every set; what was put there first goes.
+    constexpr double kToFillSets = 1.6, kNearlyFull = 0.8;
+    const double full = room > 0 ? std::clamp(((written + others) / room - kNearlyFull) / (1 - kNearlyFull), 0.0, 1.0) : 0;
+    const double excess = 1 + (kToFillSets - 1) * full;
     constexpr unsigned kChunks = 16;
     std::vector<PlannedBuffer> buffers;
     const auto add = [&](double bytes, bool dirty) {
-        const std::uint64_t chunk = whole_lines(bytes * kToFillSets / kChunks);
+        const std::uint64_t chunk = whole_lines(bytes * excess / kChunks);
         if (chunk == 0) return;
         buffers.push_back({static_cast<program::BufferId>(program.buffers.size()), chunk, dirty});
         program.buffers.push_back({"earlier work " + std::to_string(buffers.size()), chunk, {}});

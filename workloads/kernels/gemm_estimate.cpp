@@ -102,7 +102,9 @@ GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surrou
         const double per_sm = std::ceil(count / machine.sm_count);
         // A stage cannot come sooner than all others have been asked for and have come.
         const double waiting = machine.stage_latency * clock / std::max(1u, tile.stages - 1);
-        const double step = std::max({per_sm * cycles, cycles + machine.step_overhead, waiting});
+        const bool drains = tile.warps_m == 0 && tile.rows == 64;  // a lone consumer finishes a stage before the next one
+        const double overhead = drains ? machine.drain_overhead : machine.step_overhead;
+        const double step = std::max({per_sm * cycles, cycles + overhead, waiting});
         const double tensor = steps * step / clock;
         const double l2 =
             (count * steps * loaded / machine.l2_load_bytes + count * result / machine.l2_store_bytes) /

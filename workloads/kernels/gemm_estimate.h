@@ -31,10 +31,11 @@ struct GemmMachine {
     double second_kernel = 2.7e-6;  ///< seconds that adding slices of K costs, beyond its traffic
     double slices_bytes = 6.3e12;   ///< bytes per second, slices of K written and read
     double step_overhead = 42;      ///< cycles of a lone CTA between two stages
+    double drain_overhead = 90;     ///< the same of a consumer that finishes a stage before it begins the next one
     double stage_latency = 0;       ///< seconds until what a CTA asks for has come; 0: never waited for
     double shared_bytes_per_cycle = 128;  ///< of an SM, fragments for mma.sync
     double efficiency = 1;                ///< part of the rate that mma.sync reaches between waits
-    double fetch_floor = 28;              ///< cycles of a wgmma with few columns: it reads 64 rows of A
+    double fetch_floor = 16;              ///< cycles of a wgmma with few columns: it reads 64 rows of A
     double wgmma_columns = 4;             ///< columns of wgmma whose operand takes a cycle to read
     double overlap = 3.4;                 ///< exponent with which what happens at the same time adds up
     // Power as parts of the limit, and how much more the board takes for a short time.

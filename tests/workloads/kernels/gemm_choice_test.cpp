@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "isa/common/error.h"
+#include "workloads/kernels/gemm_wgmma_choice.h"
 
 using namespace heddle::kernels;
 using heddle::target::GpuTarget;
@@ -207,4 +208,18 @@ TEST_CASE("Recorded kernel names carry their tile") {
     CHECK(tile("volta_sgemm_128x64_nn") == GemmTile{64, 128, 0, 0, 0, 0});
     CHECK(tile("128x64x32") == GemmTile{128, 64, 32, 0, 0, 0});
     CHECK_FALSE(gemm_from_kernel_name("vectorized_elementwise_kernel").has_value());
+}
+
+TEST_CASE("A raster of tiles is no wider than the clusters side by side, and costs no wave") {
+    WgmmaTile tile;
+    tile.swap = true;
+    tile.m = tile.n = 64;
+    CHECK(wgmma_raster_log2(tile, {1024, 512, 6144}, 1, 132) == 3);
+    tile.cluster_m = 2;
+    tile.cluster_n = 4;
+    CHECK(wgmma_raster_log2(tile, {1024, 512, 6144}, 1, 132) == 1);
+    tile.cluster_m = tile.cluster_n = 1;
+    // 31 columns in 32 places: 4 rows fit in a wave either way, 17 rows would need a fifth one.
+    CHECK(wgmma_raster_log2(tile, {256, 31 * 64, 512}, 1, 132) == 3);
+    CHECK(wgmma_raster_log2(tile, {17 * 64, 31 * 64, 512}, 1, 132) == 0);
 }

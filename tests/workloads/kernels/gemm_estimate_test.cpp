@@ -96,6 +96,16 @@ TEST_CASE("What is used again before L2's capacity has passed stays, what is not
     CHECK(small.d > 0.99);
     const GemmResidency wide = gemm_residency(machine, {6, true}, {64, 8192, 8192});
     CHECK(wide.b < 0.01);
+    // Copies that come round leave L2 little by little.
+    double before = 1;
+    for (const double k : {1024.0, 1536.0, 1792.0, 2304.0, 3072.0, 4096.0}) {
+        const double b = gemm_residency(machine, {5, true}, {8, 2048, k}).b;
+        CHECK(b <= before);
+        CHECK((k > 1024 || b == 1));
+        before = b;
+    }
+    CHECK(gemm_residency(machine, {5, true}, {8, 2048, 1792}).b == Approx(0.4).margin(0.1));  // 37 MB
+    CHECK(before < 0.1);
     // Room for A is gone when a quantisation moves two more bytes for each of its elements beside it.
     const GemmWork tall{4096, 64, 4096, 1, 1, 2};
     CHECK(gemm_residency(machine, {6, true}, tall).a > 0.99);
@@ -103,4 +113,13 @@ TEST_CASE("What is used again before L2's capacity has passed stays, what is not
     const GemmResidency cold = gemm_residency(machine, {0, false}, {64, 512, 512});
     CHECK(cold.a + cold.b + cold.d == 0);
     CHECK(gemm_residency(machine, {0, true}, {64, 512, 512}).b == 0);
+}
+
+TEST_CASE("A lone consumer finishes each stage before the next, two share a tile without") {
+    const GemmMachine machine = gemm_machine(GpuTarget{}, ElementType::bf16);
+    const GemmWork work{1024, 1024, 1024};
+    GemmShapeOfTile lone{.m = 128, .n = 64, .rows = 64, .columns = 128, .stages = 8};
+    GemmShapeOfTile two{.m = 64, .n = 128, .rows = 128, .columns = 64, .stages = 8};
+    const double difference = estimate_gemm(machine, {}, work, lone).tensor - estimate_gemm(machine, {}, work, two).tensor;
+    CHECK(difference * machine.clock == Approx(16 * (machine.drain_overhead - machine.step_overhead)));
 }
