@@ -10,6 +10,8 @@
 #include "isa/numerics/formats.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
+#include "isa/sass/load.h"
+#include "sim/kernel/assemble.h"
 
 namespace heddle::driver {
 namespace {
@@ -92,13 +94,17 @@ VirtualGpu::Function& VirtualGpu::library_function(const std::shared_ptr<const p
         module = std::make_unique<Module>();
         module->name = "library " + text->entry;
         module->module = ptx::parse_shared(text->text, text->entry + ".ptx");
-        module->code = identity_of(text->text);
+        module->code = identity_of(options_.through_ptxas ? "through ptxas\n" + text->text : text->text);
+        if (options_.through_ptxas) {
+            module->cubin = kernel::assemble(text->text, machine_.config.compute_capability, module->name);
+            module->module = sass::declarations_of(*module->cubin);
+        }
     }
     function = std::make_unique<Function>();
     function->module = module.get();
-    function->declaration = &module->module->kernels.front();
+    function->declaration = module->module->find(text->entry);
     function->kernel = std::make_unique<ptx::LoadedKernel>(
-        module->module, text->entry, machine_.config.compute_capability,
+        module->cubin ? sass::load_kernel(*module->cubin, text->entry) : module->module, text->entry, machine_.config.compute_capability,
         options_.timing == Timing::none ? ptx::Assembly::as_written : ptx::Assembly::scheduled);
     return *function;
 }

@@ -10,6 +10,7 @@
 #include "isa/ptx/parser.h"
 #include "isa/sass/load.h"
 #include "models/gpu/occupancy.h"
+#include "sim/kernel/assemble.h"
 
 namespace heddle::driver {
 namespace {
@@ -101,8 +102,12 @@ void VirtualGpu::load_module(Reader& content, Answer& answer) {
                 return;
             }
             check_target(*module->module, capability);
+            if (options_.through_ptxas) {
+                module->cubin = kernel::assemble(code, capability, module->name);
+                module->module = sass::declarations_of(*module->cubin);
+            }
         }
-        module->code = identity_of(code);
+        module->code = identity_of(options_.through_ptxas && !as_machine_code ? "through ptxas\n" + code : code);
         memory_.set_module(module->name);
         ptx::allocate_module_variables(module->module->variables, memory_);
         for (const ptx::Variable& variable : module->module->variables)

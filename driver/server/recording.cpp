@@ -15,6 +15,7 @@
 
 #include "isa/common/error.h"
 #include "isa/common/whole_file.h"
+#include "sim/kernel/assemble.h"
 
 namespace heddle::driver {
 namespace {
@@ -75,6 +76,7 @@ RecordingHead head_from(const std::string& line, const std::string& path) {
         json.at("hardware").get_to(head.hardware);
         json.at("timing").get_to(head.timing);
         if (json.contains("code")) json.at("code").get_to(head.code);
+        if (json.contains("through")) head.through_ptxas = json.at("through").get<std::string>() == "ptxas";
         json.at("kernel").get_to(head.kernel);
         json.at("range").get_to(head.range);
         json.at("devices").get_to(head.devices);
@@ -234,7 +236,7 @@ RecordingWriter::RecordingWriter(std::string path, const RecordingHead& head) : 
     std::error_code failure;
     if (std::filesystem::exists(path_, failure) && !is_recording(path_))
         throw Error("is there and is no recording: it is not replaced", {path_, 0, ""}, "name another file after --save");
-    const nlohmann::ordered_json json{{"program", head.program}, {"hardware", head.hardware}, {"timing", head.timing}, {"code", head.code},
+    const nlohmann::ordered_json json{{"program", head.program}, {"hardware", head.hardware}, {"timing", head.timing}, {"code", head.code},       {"through", head.through_ptxas ? "ptxas" : "heddle"},
                                       {"kernel", head.kernel},   {"range", head.range},       {"devices", head.devices}};
     stream_ = std::make_unique<Stream>(path_, std::string(kFirstLine) + json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
@@ -346,6 +348,8 @@ std::vector<sim::RunResult> Recording::play(const sim::Hardware& hardware, const
     GpuOptions options;
     options.timing = timing_from(head_.timing);
     options.code = code_named(head_.code);
+    options.through_ptxas = head_.through_ptxas;
+    if (options.through_ptxas) kernel::require_ptxas();
     options.kernel = head_.kernel;
     options.range = head_.range;
     options.devices = head_.devices;

@@ -28,6 +28,7 @@ struct RecordingHead {
     std::string kernel, range;
     unsigned devices = 1;
     std::string code = "auto";  ///< as code_named() takes it
+    bool through_ptxas = false;  ///< as GpuOptions::through_ptxas
 };
 
 class RecordingWriter {

@@ -45,6 +45,7 @@ Code code_named(const std::string& name);
 struct GpuOptions {
     Timing timing = Timing::all;
     Code code = Code::automatic;
+    bool through_ptxas = false;  ///< PTX runs as the machine code that ptxas makes of it
     std::string kernel;     ///< Timing::named: a part of the kernel's name
     unsigned devices = 1;
     std::string range;      ///< only launches in an NVTX range of this name are timed; empty: all

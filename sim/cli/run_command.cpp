@@ -25,6 +25,7 @@
 #include "sim/cli/programs.h"
 #include "sim/cli/simulate_options.h"
 #include "sim/hardware/load_hardware.h"
+#include "sim/kernel/assemble.h"
 #include "sim/report/run_directory.h"
 #include "sim/report/summary.h"
 #include "sim/report/table.h"
@@ -35,7 +36,7 @@ namespace run_command {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string hardware, out, range, save, time = "all", code = "auto", host_time = "none";
+    std::string hardware, out, range, save, time = "all", code = "auto", through = "heddle", host_time = "none";
     std::vector<std::string> overrides, words;
     sim::Programs programs = sim::Programs::refused;
     unsigned devices = 1;
@@ -62,6 +63,10 @@ driver::GpuOptions gpu_options(const Options& options) {
     gpu.check = options.check;
     gpu.range = options.range;
     gpu.code = driver::code_named(options.code);
+    gpu.through_ptxas = options.through == "ptxas";
+    if (gpu.through_ptxas && gpu.code == driver::Code::machine)
+        throw Error("is about PTX, and --code machine runs none", {"--through ptxas", 0, ""}, "leave out one of them");
+    if (gpu.through_ptxas) kernel::require_ptxas();
     if (options.time == "all") {
         gpu.timing = driver::Timing::all;
     } else if (options.time == "distinct") {
@@ -188,7 +193,7 @@ void run(Options options) {
     std::optional<driver::RecordingWriter> recording;
     if (!options.save.empty()) {
         if (gpu.timing == driver::Timing::none) throw Error("a recording says what is timed, and nothing is", {"--save", 0, ""}, "leave out --time none");
-        recording.emplace(options.save, driver::RecordingHead{name, hardware.name, gpu.timing == driver::Timing::named ? "named" : options.time, gpu.kernel, gpu.range, gpu.devices, options.code});
+        recording.emplace(options.save, driver::RecordingHead{name, hardware.name, gpu.timing == driver::Timing::named ? "named" : options.time, gpu.kernel, gpu.range, gpu.devices, options.code, gpu.through_ptxas});
     }
     driver::Server server(hardware, gpu, name, recording ? &*recording : nullptr);
     // Ctrl-C is the program's; what it did until then is reported.
@@ -246,6 +251,10 @@ void add_run_command(CLI::App& app) {
     command->add_option("--code", options->code,
                         "which of the program's code runs: `ptx`, `machine` (its machine code for the device), or `auto` (PTX where there is some, else machine code)")
         ->check(CLI::IsMember({"auto", "ptx", "machine"}))
+        ->capture_default_str();
+    command->add_option("--through", options->through,
+                        "what becomes of PTX, that of the program and that of the libraries: heddle's own pass, or the machine code that `ptxas` makes of it, where it is installed")
+        ->check(CLI::IsMember({"heddle", "ptxas"}))
         ->capture_default_str();
     command->add_option("--range", options->range, "times only what is launched inside NVTX ranges of this name")->type_name("NAME");
     command->add_option("--host-time", options->host_time,

@@ -1,9 +1,8 @@
 #include "sim/kernel/machine_code.h"
 
 #include <filesystem>
-#include <fstream>
 
-#include "isa/common/error.h"
+#include "sim/kernel/assemble.h"
 #include "sim/kernel/external_program.h"
 #include "sim/kernel/module_source.h"
 
@@ -24,16 +23,6 @@ std::shared_ptr<const sass::Cubin> machine_code_of(const std::string& path, cons
                                                    unsigned compute_capability) {
     if (is_machine_code(path)) return read(text_of_file(path), path);
     return assemble(module_text(path, nvcc_flags, compute_capability), compute_capability, path);
-}
-
-std::shared_ptr<const sass::Cubin> assemble(const std::string& text, unsigned compute_capability, const std::string& module) {
-    const ScratchFolder folder;
-    const std::string input = (folder.path() / "module.ptx").string();
-    const std::string output = (folder.path() / "module.cubin").string();
-    const std::string log = (folder.path() / "log").string();
-    std::ofstream(input, std::ios::binary) << text;
-    run_ptxas({"-arch=" + ptxas_target(compute_capability), "-lineinfo", input, "-o", output}, log, module, "leave out --through ptxas");
-    return read(text_of_file(output), module);
 }
 
 }  // namespace heddle::kernel

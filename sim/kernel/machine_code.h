@@ -18,7 +18,4 @@ bool is_machine_code(const std::string& path);
 std::shared_ptr<const sass::Cubin> machine_code_of(const std::string& path, const std::vector<std::string>& nvcc_flags,
                                                    unsigned compute_capability);
 
-/// Returns the machine code that ptxas makes of PTX. `module`: its name in messages.
-std::shared_ptr<const sass::Cubin> assemble(const std::string& text, unsigned compute_capability, const std::string& module);
-
 }  // namespace heddle::kernel

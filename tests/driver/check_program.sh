@@ -84,6 +84,23 @@ machine_code_alone)
         says err "name nvdisasm in HEDDLE_NVDISASM"
     fi
     ;;
+through_ptxas)
+    # PTX alone, and what ptxas makes of it: the same values, in other cycles. Without ptxas the program is not even started.
+    build vector_add shared -gencode arch=compute_90,code=compute_90
+    HEDDLE_PTXAS=/nonexistent/ptxas run 2 --through ptxas --no-out -- ./vector_add
+    says err "ptxas is not there"
+    [ ! -s out ] || fail "the program was started"
+    run 2 --through ptxas --code machine --no-out -- ./vector_add
+    says err "leave out one of them"
+    export HEDDLE_PTXAS="$(dirname "$nvcc")/ptxas" HEDDLE_NVDISASM=/nonexistent/nvdisasm
+    [ -x "$HEDDLE_PTXAS" ] || { echo "skipped: there is no ptxas"; exit 77; }
+    run 0 --out ptx -- ./vector_add 5000
+    run 0 --through ptxas --out machine --save through.hrun -- ./vector_add 5000
+    says out "sums: right"
+    ! cmp -s ptx/kernels.csv machine/kernels.csv || fail "machine code takes what PTX takes, cycle by cycle"
+    "$heddle" simulate through.hrun --hardware h100-sxm --out played >played.out 2>err || fail "the recording does not play"
+    cmp machine/kernels.csv played/kernels.csv || fail "the recording runs something else"
+    ;;
 peers)
     build peers
     run 0 --devices 4 --time none -- ./peers

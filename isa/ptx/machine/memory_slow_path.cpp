@@ -157,10 +157,12 @@ StateSpace resolve_generic(Warp::State& warp, std::uint32_t mask, MemoryAccess& 
         if (space_of_address(access.address[lane]) != space) return StateSpace::generic;
     }
     const std::uint64_t start = window_start(space);
+    std::uint64_t all = 0;
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-        access.address[static_cast<unsigned>(std::countr_zero(rest))] -= start;
+        all |= access.address[static_cast<unsigned>(std::countr_zero(rest))] -= start;
     }
-    const bool reaches_others = space == StateSpace::shared && warp.cta->cluster != nullptr;
+    // A thread block without others may name itself by its rank, too.
+    const bool reaches_others = space == StateSpace::shared && (warp.cta->cluster != nullptr || all > kClusterOffsetMask);
     return reaches_others ? StateSpace::shared_cluster : space;
 }
 

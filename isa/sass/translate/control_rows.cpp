@@ -1,7 +1,9 @@
 // Rows of the translator: branches, calls, exits, and what tells the scheduler how lanes meet.
 //
 // The PTX machine lets lanes meet at the immediate post-dominator of the branch where they parted, so convergence barriers (BSSY,
-// BSYNC, BREAK, BMOV) have nothing to do. Subroutines are written once for each place that calls them.
+// BSYNC, BREAK, BMOV) have nothing to do. Where code says which lanes exchange values with one another (WARPSYNC.COLLECTIVE until
+// ENDCOLLECTIVE, WARPSYNC.EXCLUSIVE until BSYNC), instructions that exchange get these as their member mask. Subroutines are written
+// once for each place that calls them.
 #include <algorithm>
 #include <string>
 
@@ -52,6 +54,15 @@ void translate_bra(Emitter& e, const Instruction& n) {
     m.finish();
     const Operand& target = target_operand(e, n);
     if (!target.name.empty()) e.refuse("a branch to another function is not known");
+    if (diverged && goes_where_lanes_differ(n)) {
+        // All lanes go there unless the guard holds in each of the lanes that are named, and these are the ones that run.
+        const std::string running = e.temporary(), yes = e.temporary(), differ = e.predicate_temporary();
+        std::string guard = e.guard().substr(1, e.guard().size() - 2);
+        e.prepare("activemask.b32 " + running + ";");
+        e.prepare("vote.sync.ballot.b32 " + yes + ", " + guard + ", " + running + ";");
+        e.prepare("setp.ne.b32 " + differ + ", " + yes + ", " + e.source(e.operand(0)) + ";");
+        return e.unguarded_principal("@" + differ + " bra " + e.label(static_cast<std::uint64_t>(target.value)) + ";");
+    }
     if (diverged || converged) {
         // DIV goes to a copy of the same work for lanes that have not met, CONV past one. The lanes meet here instead.
         const Operand& lanes = e.operand(0);
@@ -104,12 +115,13 @@ void translate_brx(Emitter& e, const Instruction& n) {
     Operand plain = base;
     plain.suffixes.clear();
     const std::string value = e.source(plain);
+    e.principal("$nop;");
     for (const std::uint64_t target : distinct) {
         const std::string here = e.predicate_temporary();
         e.prepare("setp.eq.s32 " + here + ", " + value + ", " + std::to_string(static_cast<std::int64_t>(target) - from - offset) + ";");
         e.prepare("@" + here + " bra " + e.label(target) + ";");
     }
-    e.principal("trap;");
+    e.prepare("trap;");
 }
 
 void translate_exit(Emitter& e, const Instruction& n) {
@@ -154,6 +166,30 @@ const MachineFunction* function_of(Emitter& e, const Operand& target, std::uint6
     return e.cubin().find(target.name);
 }
 
+// CALL.REL.NOINC a, base: the address comes from a table, as that of a virtual function does. What may be called are the functions
+// that have a symbol within the code.
+void call_by_address(Emitter& e, const Instruction& n) {
+    const MachineFunction& function = *e.body().function;
+    if (!n.has("REL") || function.labels.empty()) e.refuse("which function is called is not known");
+    const Operand& base = e.operand(e.operand_count() - 1);
+    const bool relative = base.kind == OperandKind::target || base.kind == OperandKind::integer;
+    if (relative && !base.name.empty() && base.name != function.name) e.refuse("an address within another function is not known");
+    std::string guard = whole_guard(e, n);
+    if (guard == "@never") return;
+    const std::string skip = guard.empty() ? "" : e.fresh_label();
+    if (skip.empty())
+        e.principal("$nop;");
+    else
+        e.unguarded_principal((guard[1] == '!' ? "@" + guard.substr(2) : "@!" + guard.substr(1)) + "bra " + skip + ";");
+    for (const auto& [offset, name] : function.labels) {
+        const std::string here = e.predicate_temporary();
+        e.prepare("setp.eq.u32 " + here + ", " + e.general(n.operands[0].index) + ", " + std::to_string(static_cast<std::int64_t>(offset) - (relative ? base.value : 0)) + ";");
+        e.prepare("@" + here + " bra " + e.call_body(function, offset) + ";");
+    }
+    e.prepare("trap;");
+    if (!skip.empty()) e.place_label(skip);
+}
+
 // CALL.REL.NOINC target: the return address is in registers. RET goes behind the call.
 void translate_call(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
@@ -166,7 +202,7 @@ void translate_call(Emitter& e, const Instruction& n) {
     if (n.operands.empty()) e.refuse("a target is expected");
     if (n.operands[0].kind == OperandKind::general) {
         const std::string symbol = e.symbol_in_register(n.operands[0].index);
-        if (symbol.empty()) e.refuse("which function is called is not known");
+        if (symbol.empty()) return call_by_address(e, n);
         function = e.cubin().find(symbol);
         if (function == nullptr) return e.call_runtime(symbol);
     } else {
@@ -192,15 +228,18 @@ void translate_ret(Emitter& e, const Instruction& n) {
     if (n.operands.empty() || n.operands[0].kind != OperandKind::general) e.refuse("a register is expected");
     if (e.body().clone == 0 && !e.body().returns_to.empty()) {
         const std::string skip = e.guard().empty() ? "" : e.fresh_label();
-        if (!skip.empty()) e.unguarded_principal((e.guard()[1] == '!' ? "@" + e.guard().substr(2) : "@!" + e.guard().substr(1)) + "bra " + skip + ";");
+        if (skip.empty())
+            e.principal("$nop;");
+        else
+            e.unguarded_principal((e.guard()[1] == '!' ? "@" + e.guard().substr(2) : "@!" + e.guard().substr(1)) + "bra " + skip + ";");
         for (const std::uint64_t place : e.body().returns_to) {
             const std::string here = e.predicate_temporary();
             e.prepare("setp.eq.u32 " + here + ", " + e.general(n.operands[0].index) + ", " + std::to_string(place) + ";");
             e.prepare("@" + here + " bra " + e.label(place) + ";");
         }
-        if (skip.empty()) return e.unguarded_principal("trap;");
         e.prepare("trap;");
-        return e.place_label(skip);
+        if (!skip.empty()) e.place_label(skip);
+        return;
     }
     e.unguarded_principal(e.guard() + "bra " + e.return_block(e.general(n.operands[0].index)) + ";");
 }
@@ -217,17 +256,27 @@ void translate_lepc(Emitter& e, const Instruction& n) {
 void translate_warpsync(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     const bool all = m.take("ALL");
-    m.take("EXCLUSIVE");
-    const bool collective = m.take("COLLECTIVE");
+    const bool exclusive = m.take("EXCLUSIVE"), collective = m.take("COLLECTIVE");
     m.finish();
     if (all) {
         return e.principal("bar.warp.sync 0xffffffff;");
     }
     e.expect_operands(1, 2);
-    if (collective) e.refuse("only copies for lanes that have not met have this");
     Operand mask = e.operand(0);
     if (mask.kind == OperandKind::target && mask.name.empty()) mask.kind = OperandKind::integer;  // a number, as branches have
-    e.principal("bar.warp.sync " + e.source(mask) + ";");
+    const std::string lanes = e.source(mask);
+    if (exclusive || collective) {
+        if (e.is_guarded()) e.refuse("a guard is not known here");
+        const std::string members = e.temporary();  // the register may hold something else by then
+        e.prepare("mov.b32 " + members + ", " + lanes + ";");
+        e.set_members(members);
+    }
+    e.principal("bar.warp.sync " + lanes + ";");
+}
+
+// ENDCOLLECTIVE, BSYNC: from here on those exchange values that run.
+void translate_end_of_members(Emitter& e, const Instruction&) {
+    e.set_members("");
 }
 
 void translate_nanosleep(Emitter& e, const Instruction& n) {
@@ -244,7 +293,7 @@ void translate_nanosleep(Emitter& e, const Instruction& n) {
 constexpr Row kControlRows[] = {
     {"BRA", translate_bra},       {"JMP", translate_bra},       {"BRX", translate_brx},       {"BRXU", translate_brx},      {"JMX", translate_brx},
     {"JMXU", translate_brx},      {"EXIT", translate_exit},     {"BPT", translate_trap},      {"KILL", translate_exit},     {"NOP", translate_nothing},
-    {"BSSY", translate_nothing},  {"BSYNC", translate_nothing}, {"BREAK", translate_nothing}, {"YIELD", translate_nothing}, {"BMOV", translate_bmov},
+    {"BSSY", translate_nothing},  {"BSYNC", translate_end_of_members}, {"ENDCOLLECTIVE", translate_end_of_members}, {"BREAK", translate_nothing}, {"YIELD", translate_nothing}, {"BMOV", translate_bmov},
     {"CALL", translate_call},     {"RET", translate_ret},       {"LEPC", translate_lepc},     {"WARPSYNC", translate_warpsync}, {"NANOSLEEP", translate_nanosleep},
 };
 

@@ -13,6 +13,7 @@ namespace {
 constexpr unsigned kParameterBank = 0, kCompilerBank = 2, kUserBank = 3, kAddressBank = 4;
 constexpr std::int64_t kLargestIndexOffset = 512;  // bytes by which an array in the parameters is read before its beginning
 constexpr std::uint32_t kReservedShared = 1024;  // of each thread block from sm_90 on
+constexpr std::string_view kSharedWindowUpper = "0x7d00";  // the upper half of generic addresses of shared memory: isa/ptx/machine/machine.h
 
 std::string hexadecimal(std::uint64_t value) {
     char text[24];
@@ -330,7 +331,7 @@ std::string Emitter::launch_word(std::int64_t offset) {
             words_.insert("%stack_top");
             return "%stack_top";
         }
-        if (!blackwell && (offset == 0x18 || offset == 0x1C)) return offset == 0x18 ? "0" : "0x7d00";
+        if (!blackwell && (offset == 0x18 || offset == 0x1C)) return offset == 0x18 ? "0" : std::string(kSharedWindowUpper);
         if (offset == local || offset == local + 4) return offset == local ? "0" : "0x7e00";
         if (cubin_.compute_capability >= 80 && (offset == descriptor || offset == descriptor + 4)) return "0";
         refuse("word " + hexadecimal(static_cast<std::uint64_t>(offset)) + " of constant bank 0 is not known");
@@ -507,6 +508,25 @@ std::string Emitter::address(const Operand& operand) {
     }
     if (base.empty()) return "[" + std::to_string(operand.value) + "]";
     return "[" + base + (operand.value == 0 ? "" : "+" + std::to_string(operand.value)) + "]";
+}
+
+std::string Emitter::generic_address(const Operand& operand) {
+    const std::string text = address(operand);
+    if (!names_rank_ || text[1] != '%') return text;
+    const std::size_t plus = text.find('+');
+    std::string whole = text.substr(1, (plus == std::string::npos ? text.size() - 1 : plus) - 1);
+    if (plus != std::string::npos) {
+        const std::string sum = wide_temporary();
+        prepare("add.s64 " + sum + ", " + whole + ", " + text.substr(plus + 1, text.size() - plus - 2) + ";");
+        whole = sum;
+    }
+    const std::string low = temporary(), high = temporary(), rank = temporary(), is_shared = predicate_temporary(), result = wide_temporary();
+    prepare("mov.b64 {" + low + ", " + high + "}, " + whole + ";");
+    prepare("setp.eq.u32 " + is_shared + ", " + high + ", " + std::string(kSharedWindowUpper) + ";");
+    prepare("selp.b32 " + rank + ", 0x1000000, 0, " + is_shared + ";");
+    prepare("add.u32 " + low + ", " + low + ", " + rank + ";");
+    prepare("mov.b64 " + result + ", {" + low + ", " + high + "};");
+    return "[" + result + "]";
 }
 
 // --- lines

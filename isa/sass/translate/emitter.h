@@ -120,6 +120,10 @@ class Emitter {
     /// The same with the rank of the thread block in its upper bits, where the code puts it there: clusters of sm_90.
     std::string raw_shared_address(const Operand& operand);
 
+    /// address() for instructions without a space. Machine code counts the thread blocks of a cluster in shared addresses from 0 on,
+    /// the machine from 1 on.
+    std::string generic_address(const Operand& operand);
+
     // --- lines
 
     /// A line without its guard, such as "mov.b32 %T1, %R2;": computes a temporary and has no other effect.
@@ -137,6 +141,9 @@ class Emitter {
 
     // --- control
 
+    /// Which lanes exchange values in the instructions that follow: those that a register names, or, with "", those that run.
+    void set_members(const std::string& mask) { members_ = mask; }
+    const std::string& members() const { return members_; }
     std::string label(std::uint64_t address) const;  ///< of an instruction of the present body
     std::string fresh_label();
     void place_label(const std::string& label);
@@ -166,7 +173,10 @@ class Emitter {
 
     // --- for translate()
 
-    void begin_body(const BodyContext& body) { body_ = body; }
+    void begin_body(const BodyContext& body) {
+        body_ = body;
+        members_.clear();
+    }
     void begin(const Instruction& instruction, std::uint32_t index);
     void end();
     bool take_pending(PendingBody& body);
@@ -189,6 +199,7 @@ class Emitter {
     std::string guard_;
     bool principal_written_ = false;
     bool never_ = false;  // the guard is !PT
+    std::string members_;  // of what lanes exchange
     bool names_rank_ = false;  // addresses in shared memory may hold the rank of the thread block
 
     struct Line {
@@ -214,6 +225,10 @@ class Emitter {
 /// Whether a CALL.REL within its function is a jump and nothing more: no return address has been made for it. The compiler writes
 /// such calls where a branch would change what lanes meet.
 bool is_jump(std::span<const Instruction> code, std::size_t call);
+
+/// Whether a BRA.DIV has a guard, which says of each lane that it may go on with the others: where lanes name different members, they
+/// go where each group works by itself.
+bool goes_where_lanes_differ(const Instruction& instruction);
 
 /// Reads the modifiers of an instruction. Those that nobody has asked for are refused by finish().
 class Modifiers {

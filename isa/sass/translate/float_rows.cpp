@@ -111,6 +111,18 @@ std::string_view take_comparison(Emitter& e, Modifiers& m) {
     return found;
 }
 
+/// A number of 64 bits in a .b64 register, with its signs applied.
+std::string signed_pair(Emitter& e, const Operand& operand) {
+    std::string value = e.pair_source(operand, true);
+    for (const bool absolute : {true, false}) {
+        if (absolute ? !operand.absolute : !operand.negated) continue;
+        std::string changed = e.wide_temporary();
+        e.prepare(std::string(absolute ? "and.b64 " : "xor.b64 ") + changed + ", " + value + (absolute ? ", 0x7fffffffffffffff;" : ", 0x8000000000000000;"));
+        value = std::move(changed);
+    }
+    return value;
+}
+
 void compare_numbers(Emitter& e, Modifiers& m, const std::string& type, bool wide) {
     const std::string_view comparison = take_comparison(e, m);
     const bool flush = m.take("FTZ");
@@ -121,20 +133,8 @@ void compare_numbers(Emitter& e, Modifiers& m, const std::string& type, bool wid
     const std::string both = q == "_" ? p : p + "|" + q;
     std::string a, b;
     if (wide) {
-        for (std::string* one : {&a, &b}) {
-            const Operand& operand = e.operand(one == &a ? 2 : 3);
-            *one = e.pair_source(operand, true);
-            if (operand.absolute) {
-                const std::string positive = e.wide_temporary();
-                e.prepare("and.b64 " + positive + ", " + *one + ", 0x7fffffffffffffff;");
-                *one = positive;
-            }
-            if (operand.negated) {
-                const std::string negative = e.wide_temporary();
-                e.prepare("xor.b64 " + negative + ", " + *one + ", 0x8000000000000000;");
-                *one = negative;
-            }
-        }
+        a = signed_pair(e, e.operand(2));
+        b = signed_pair(e, e.operand(3));
     } else {
         a = e.float_source(e.operand(2));
         b = e.float_source(e.operand(3));
@@ -157,8 +157,7 @@ void choose_double(Emitter& e, Modifiers& m, const std::string& name) {
     e.expect_operands(5);
     const Operand& c = e.operand(4);
     if (c.index != kTruePredicate || c.negated) e.refuse("a predicate that varies is not known here");
-    if (e.operand(2).negated || e.operand(2).absolute || e.operand(3).negated || e.operand(3).absolute) e.refuse("a sign is not known here");
-    const std::string a = e.pair_source(e.operand(2), true), b = e.pair_source(e.operand(3), true), chosen = e.wide_temporary();
+    const std::string a = signed_pair(e, e.operand(2)), b = signed_pair(e, e.operand(3)), chosen = e.wide_temporary();
     const std::string same = e.predicate_temporary(), nan = e.predicate_temporary();
     e.prepare(name + ".f64 " + chosen + ", " + a + ", " + b + ";");
     e.prepare("setp.eq.b64 " + same + ", " + chosen + ", " + a + ";");
@@ -276,15 +275,7 @@ void double_operation(Emitter& e, const Instruction& n, form::Double operation) 
     if (sources.size() != wanted) e.refuse("these operands are not known");
     if (!rounding.empty() && rounding != "RN") {
         std::string values[3];
-        for (std::size_t i = 0; i < wanted; ++i) {
-            values[i] = e.pair_source(*sources[i], true);
-            for (const bool absolute : {true, false}) {
-                if (absolute ? !sources[i]->absolute : !sources[i]->negated) continue;
-                const std::string changed = e.wide_temporary();
-                e.prepare(std::string(absolute ? "and.b64 " : "xor.b64 ") + changed + ", " + values[i] + (absolute ? ", 0x7fffffffffffffff;" : ", 0x8000000000000000;"));
-                values[i] = changed;
-            }
-        }
+        for (std::size_t i = 0; i < wanted; ++i) values[i] = signed_pair(e, *sources[i]);
         const std::string result = e.wide_temporary(), mode = rounding == "RM" ? ".rm" : rounding == "RP" ? ".rp" : ".rz";
         const std::string name = operation == form::kDoubleAdd ? "add" : operation == form::kDoubleMultiply ? "mul" : "fma";
         e.principal(name + mode + ".f64 " + result + ", " + values[0] + ", " + values[1] + (wanted == 3 ? ", " + values[2] : "") + ";");

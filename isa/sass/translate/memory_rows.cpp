@@ -67,7 +67,7 @@ void load_from(Emitter& e, const Instruction& n, const std::string& space) {
     }
     const std::string d = width.words == 1 ? e.destination(e.operand(o)) : e.destination_words(e.operand(o), width.words);
     const bool narrow = space == "shared" || space == "local";
-    std::string address = narrow ? "[" + e.shared_address(place) + "]" : e.address(place);
+    std::string address = narrow ? "[" + e.shared_address(place) + "]" : space == "generic" ? e.generic_address(place) : e.address(place);
     const std::string where = space == "generic" ? "" : "." + space;
     // Vectors of one destination only: a load into RZ reads memory all the same.
     std::string into = d;
@@ -86,7 +86,7 @@ void store_to(Emitter& e, const Instruction& n, const std::string& space) {
     const Operand& place = e.operand(0);
     const bool narrow = space == "shared" || space == "local";
     const std::string value = vector_source(e, e.operand(1), width);
-    const std::string address = narrow ? "[" + e.shared_address(place) + "]" : e.address(place);
+    const std::string address = narrow ? "[" + e.shared_address(place) + "]" : space == "generic" ? e.generic_address(place) : e.address(place);
     const std::string where = space == "generic" ? "" : "." + space;
     e.principal("st" + policy + where + "." + width.type + " " + address + ", " + value + ";");
 }
@@ -200,7 +200,7 @@ void translate_atomic(Emitter& e, const Instruction& n) {
         ++o;
     }
     const Operand& place = e.operand(o);
-    const std::string address = shared ? "[" + e.shared_address(place) + "]" : e.address(place);
+    const std::string address = shared ? "[" + e.shared_address(place) + "]" : generic ? e.generic_address(place) : e.address(place);
     const std::string space = shared ? ".shared" : generic ? "" : ".global";
     std::string name(operation);
     for (char& c : name) c = static_cast<char>(c - 'A' + 'a');

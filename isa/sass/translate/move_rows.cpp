@@ -103,17 +103,21 @@ void translate_s2r(Emitter& e, const Instruction& n) {
     e.principal("mov.b32 " + e.destination(e.operand(0)) + ", " + value + ";");
 }
 
-// R2UR ud, a: the value of the first lane that runs.
+// R2UR {p,} ud, a: the value of the first lane that runs; p: whether the lane's own value is another one.
 void translate_r2ur(Emitter& e, const Instruction& n) {
     Modifiers m(e, n);
     m.take("OR");
     m.finish();
     if (n.has("OR")) e.refuse("modifier .OR is not known");
     e.expect_operands(2, 3);
-    const bool predicate = n.operands.size() == 3;
-    if (predicate && !Emitter::is_nowhere(e.operand(0)) && !Emitter::is_nowhere(e.operand(1))) e.refuse("a predicate is not known here");
-    const bool first = predicate && (e.operand(0).kind == OperandKind::predicate || e.operand(0).kind == OperandKind::uniform_predicate);
-    e.principal("$first_lane " + e.destination(e.operand(first ? 1 : 0)) + ", " + e.source(e.operand(predicate ? 2 : 1)) + ";");
+    const bool tells = n.operands.size() == 3;
+    if (tells && e.operand(0).kind != OperandKind::predicate && e.operand(0).kind != OperandKind::uniform_predicate) e.refuse("a predicate is expected first");
+    const std::string d = e.destination(e.operand(tells ? 1 : 0)), a = e.source(e.operand(tells ? 2 : 1));
+    if (!tells || Emitter::is_nowhere(e.operand(0))) return e.principal("$first_lane " + d + ", " + a + ";");
+    const std::string value = e.temporary();
+    e.principal("$first_lane " + value + ", " + a + ";");
+    e.helper("setp.ne.b32 " + e.predicate_destination(e.operand(0)) + ", " + value + ", " + a + ";");
+    if (d != "_") e.helper("mov.b32 " + d + ", " + value + ";");
 }
 
 // P2R{.B1...} d, PR, b, mask: the predicates P0 to P6 as bits, the others from b.

@@ -35,8 +35,8 @@ bool ends_path(std::span<const Instruction> code, std::size_t index) {
 std::vector<std::uint64_t> targets_of(const MachineFunction& function, std::span<const Instruction> code, std::size_t index) {
     const Instruction& n = code[index];
     std::vector<std::uint64_t> result;
-    // Lanes that have not met go to a copy of the work under .DIV: here they meet first.
-    if (((n.mnemonic == "BRA" || n.mnemonic == "JMP") && !n.has("DIV")) || is_jump(code, index)) {
+    // Lanes that have not met go to a copy of the work under .DIV: here they meet first, but for lanes that differ.
+    if (((n.mnemonic == "BRA" || n.mnemonic == "JMP") && (!n.has("DIV") || goes_where_lanes_differ(n))) || is_jump(code, index)) {
         for (const Operand& operand : n.operands) {
             if (operand.kind == OperandKind::target && operand.name.empty()) result.push_back(static_cast<std::uint64_t>(operand.value));
         }
@@ -113,6 +113,10 @@ bool is_jump(std::span<const Instruction> code, std::size_t call) {
         }
     }
     return true;
+}
+
+bool goes_where_lanes_differ(const Instruction& n) {
+    return n.has("DIV") && !always(n);
 }
 
 const Row* find_row(std::string_view mnemonic) {

@@ -7,8 +7,9 @@
 namespace heddle::sass {
 namespace {
 
-/// The lanes that run, as the member mask of an instruction of PTX.
+/// The lanes that exchange values, as the member mask of an instruction of PTX: those that run, unless the code names them.
 std::string running_lanes(Emitter& e) {
+    if (!e.members().empty()) return e.members();
     std::string mask = e.temporary();
     e.helper("activemask.b32 " + mask + ";");
     return mask;
@@ -21,6 +22,11 @@ void translate_shfl(Emitter& e, const Instruction& n) {
     const std::string_view mode = m.require_one_of({"IDX", "UP", "DOWN", "BFLY"});
     m.finish();
     e.expect_operands(5);
+    if (!e.members().empty()) {
+        const std::string ptx = mode == "IDX" ? "idx" : mode == "UP" ? "up" : mode == "DOWN" ? "down" : "bfly";
+        return e.principal("shfl.sync." + ptx + ".b32 " + e.destination(e.operand(1)) + "|" + e.predicate_destination(e.operand(0)) + ", " + e.source(e.operand(2)) + ", " +
+                           e.source(e.operand(3)) + ", " + e.source(e.operand(4)) + ", " + e.members() + ";");
+    }
     const unsigned code = mode == "IDX" ? form::kShuffleIndex : mode == "UP" ? form::kShuffleUp : mode == "DOWN" ? form::kShuffleDown : form::kShuffleButterfly;
     e.principal("$shfl " + e.destination(e.operand(1)) + ", " + e.predicate_destination(e.operand(0)) + ", " + e.source(e.operand(2)) + ", " + e.source(e.operand(3)) + ", " +
                 e.source(e.operand(4)) + ", " + std::to_string(code) + ";");
