@@ -139,11 +139,11 @@ struct HostConfig {
     double latency = 1.5e-6;  ///< seconds of a copy of a few bytes
 };
 
-/// A device's links to others, all together; the defaults describe none.
+/// A device's links to others, all together; the defaults describe an H100.
 struct PeerConfig {
-    double bandwidth = 0;  ///< bytes per second in each direction, headers included; 0: the device has no peers
-    double latency = 0;    ///< seconds from a GPC's port to the L2 of the other device, beyond the way to its own L2
-    double header = 0;     ///< bytes of a packet beside its data; a packet has a line, or the sectors of one, at most
+    double bandwidth = 450e9;  ///< bytes per second in each direction, headers included; 0: the device has no peers
+    double latency = 400e-9;   ///< seconds from a GPC's port to the L2 of the other device, beyond the way to its own L2
+    double header = 32;        ///< bytes of a packet beside its data; a packet has a line, or the sectors of one, at most
 };
 
 /// A whole GPU. Every configuration below has a describe() that lists its fields for hardware files.

@@ -90,7 +90,7 @@ TEST_CASE("what is stored to a neighbour comes from the image", "[models_gpu]") 
 }
 
 TEST_CASE("a device without a link has no neighbour", "[models_gpu]") {
-    GpuTestBench bench;
+    GpuTestBench bench(linked(0));
     const std::uint64_t buffer = bench.memory.allocate("buffer", 4096, true);
     bench.memory.mirror();
     CHECK_THROWS_WITH(bench.run(streaming_write(1, 32), 1, 32, {peer(buffer)}), Catch::Contains("no link to others"));
