@@ -375,6 +375,7 @@ struct Kernel {
     std::vector<CallSite> calls;                    ///< calls that are carried out at run time
     std::vector<CalledFunction> functions;          ///< whose bodies lie behind the kernel's
     std::uint32_t shared_bytes = 0;                 ///< static
+    std::uint32_t reserved_shared_bytes = 0;        ///< of these, what the system takes of each thread block's
     std::uint32_t local_bytes = 0;                  ///< per thread
     std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid, 0 when absent
     std::uint32_t maximum_threads[3] = {0, 0, 0};   ///< .maxntid

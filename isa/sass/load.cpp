@@ -56,6 +56,7 @@ std::shared_ptr<const ptx::Module> load_kernel(const Cubin& cubin, const std::st
     module->file_name = cubin.file_name;
     module->source_files = cubin.source_files;
     module->kernels.front().shared_bytes = function->shared_bytes + translation.shared_base;
+    module->kernels.front().reserved_shared_bytes = translation.reserved_shared_bytes;
     TimesOfFunctions times(cubin, report);
     times.add(*function, code);
     ptx::Kernel& translated = module->kernels.front();

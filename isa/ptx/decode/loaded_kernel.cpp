@@ -336,7 +336,7 @@ std::span<const std::byte> LoadedKernel::constants() const {
     return implementation_->constant_bank;
 }
 std::uint32_t LoadedKernel::static_shared_bytes() const {
-    return implementation_->kernel.shared_bytes;
+    return implementation_->kernel.shared_bytes - implementation_->kernel.reserved_shared_bytes;
 }
 std::uint32_t LoadedKernel::parameter_bytes() const {
     return implementation_->kernel.parameter_bytes;

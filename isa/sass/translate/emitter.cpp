@@ -308,9 +308,8 @@ std::string Emitter::launch_word(std::int64_t offset) {
             entry_words_[register_name] = "mov.u32 " + count + ", " + kClusters[(offset - 0x150) / 4] + ";\ncvt.rn.f32.u32 " + count + ", " + count + ";\nrcp.rn.f32 " + register_name + ", " + count + ";";
             return register_name;
         }
-        // The generic address of constant bank 0, in which the parameters lie.
-        const std::uint64_t bank = 0x7b0000000000u - kernel_.parameter_base;
-        if (offset == 0x198 || offset == 0x19C) return literal(offset == 0x198 ? bank : bank >> 32);
+        // The generic address of the parameters: isa/ptx/machine/machine.h.
+        if (offset == 0x198 || offset == 0x19C) return offset == 0x198 ? "0" : "0x7b00";
     }
     if (cubin_.compute_capability < 100 && (offset == 0x50 || offset == 0x54) && !cubin_.constant3.empty()) {
         // The generic address of constant bank 3.
@@ -800,7 +799,9 @@ Translation Emitter::finish() {
     if (kernel_.cluster[0] != 0) head.push_back(".reqnctapercluster " + three(kernel_.cluster));
     head.emplace_back("{");
     Translation result;
-    result.shared_base = cubin_.compute_capability >= 90 ? kReservedShared : 0;
+    // A kernel with shared memory of its own counts the reserved bytes, which lie before it, among its own.
+    result.reserved_shared_bytes = cubin_.compute_capability >= 90 ? kReservedShared : 0;
+    result.shared_base = result.reserved_shared_bytes - std::min(result.reserved_shared_bytes, kernel_.shared_bytes);
     const bool shared = kernel_.shared_bytes + result.shared_base != 0;
     if (shared) {
         head.push_back(".shared .align 128 .b8 %shared[" + std::to_string(kernel_.shared_bytes + result.shared_base) + "];");

@@ -28,7 +28,8 @@ struct Translation {
     /// 3 is one .const array called kConstantBank.
     std::string ptx;
     std::vector<LineOrigin> lines;  ///< by 1-based line of `ptx` (InstructionInfo::line); entry 0 is unused
-    std::uint32_t shared_base = 0;  ///< bytes of shared memory below the kernel's own, which the system reserves (sm_90: 1024); static shared memory of the module counts them
+    std::uint32_t shared_base = 0;  ///< bytes of shared memory besides those that the cubin gives the kernel
+    std::uint32_t reserved_shared_bytes = 0;  ///< of all of them, what the system takes of each thread block's
 };
 
 /// The module's __constant__ variables, whole: a .const array of the translated module.

@@ -205,6 +205,44 @@ TEST_CASE("Machine code of warps computes what PTX does", "[sass][translate]") {
     compare_everywhere(kCases);
 }
 
+TEST_CASE("Machine code asks for as much shared memory as PTX does", "[sass][translate]") {
+    if (const std::string missing = missing_tools(); !missing.empty()) {
+        WARN("skipped: " + missing);
+        return;
+    }
+    // What the system takes of each thread block's is counted by the device, and not by the kernel as well.
+    const std::string text = R"(
+.version 8.4
+.target sm_80
+.address_size 64
+.visible .entry reversed(.param .u64 output)
+{
+.shared .align 16 .b8 tile[2048];
+.reg .b64 %out, %wide;
+.reg .b32 %lane, %at, %r;
+ld.param.u64 %out, [output];
+mov.u32 %lane, %tid.x;
+mov.u32 %at, tile;
+mad.lo.u32 %at, %lane, 4, %at;
+st.shared.u32 [%at], %lane;
+bar.sync 0;
+mov.u32 %at, tile;
+xor.b32 %r, %lane, 63;
+mad.lo.u32 %at, %r, 4, %at;
+ld.shared.u32 %r, [%at];
+mul.wide.u32 %wide, %lane, 4;
+add.u64 %out, %out, %wide;
+st.global.u32 [%out], %r;
+ret;
+}
+)";
+    for (const char* const target : {"sm_80", "sm_90a"}) {
+        INFO(target);
+        const ptx::LoadedKernel kernel = load_machine_code(assemble(text, target), "reversed");
+        CHECK(kernel.static_shared_bytes() == 2048);
+    }
+}
+
 TEST_CASE("An array of parameters that is counted from above zero is read", "[sass][translate]") {
     if (const std::string missing = missing_tools(); !missing.empty()) {
         WARN("skipped: " + missing);
