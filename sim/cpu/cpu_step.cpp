@@ -202,7 +202,7 @@ class CpuStep final : public PlannedStep {
                 bar += found.sampled->error * found.seconds;
             }
             time += found.seconds;
-            outcome.kernels.push_back(kernel);
+            outcome.kernels.push_back(std::move(kernel));
         }
         if (folded > 0)
             result.notes.push_back(fmt::format("{:.0f} % of the programs' time is of folded loops; their iterations differed by {:.2g} % before", 100 * folded / time,

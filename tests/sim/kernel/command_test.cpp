@@ -86,18 +86,19 @@ TEST_CASE("the scheduling pass changes no bit of an example") {
     for (const std::string& name : example_names()) {
         CAPTURE(name);
         Folder folder;
-        fs::copy(kExamples + name, folder.path());
-        std::string launch = folder.read("launch.yaml");
+        fs::copy(kExamples, folder.path(), fs::copy_options::recursive);  // some name kernels of others
+        const std::string file = name + "/launch.yaml";
+        std::string launch = folder.read(file);
         REQUIRE(launch.find("\noutputs:") == std::string::npos);
         const std::string key = "- {buffer: ";
         const std::size_t at = launch.find(key, launch.find("\ncompare:")) + key.size();
         const std::string buffer = launch.substr(at, launch.find(',', at) - at);
-        folder.write("launch.yaml", launch + "\noutputs:\n  - {buffer: " + buffer + ", file: bits.npy}\n");
+        folder.write(file, launch + "\noutputs:\n  - {buffer: " + buffer + ", file: bits.npy}\n");
         std::vector<std::string> bits;
         for (const char* schedule : {"on", "off"}) {
             const Outcome outcome = run_heddle(
                 folder,
-                std::string("kernel launch.yaml --hardware h100-sxm --numerics --schedule ") + schedule);
+                "kernel " + file + std::string(" --hardware h100-sxm --numerics --schedule ") + schedule);
             CAPTURE(outcome.err);
             REQUIRE(outcome.code == 0);
             bits.push_back(folder.read("bits.npy"));
