@@ -163,6 +163,7 @@ class CpuStep final : public PlannedStep {
         }
         const auto make_runner = [&](const std::vector<OpenWork>& open, unsigned) -> std::unique_ptr<JobRunner> {
             std::vector<trace::OpId> jobs;
+            jobs.reserve(open.size());
             for (const OpenWork& one : open) jobs.push_back(ops[one.work]);
             return std::make_unique<CpuJobs>(trace_, config_, std::move(jobs), resident_);
         };
