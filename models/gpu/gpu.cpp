@@ -343,6 +343,9 @@ JointResult Gpu::run_together(const std::vector<JointLaunch>& launches, const Ru
         if (launches.size() > 1 && !one.source->is_complete())
             throw Error("kernel " + one.source->name() + " is a recorded trace, which runs alone", {},
                         "run it without others beside it");
+        if (launches.size() > 1 && one.source->launch().access_policy_window.bytes != 0)
+            throw Error("kernel " + one.source->name() + " has an access policy window, which is modelled for kernels that run alone", {},
+                        "leave the window out, or run the kernel without others beside it");
     }
     if (launches.size() > std::numeric_limits<std::uint16_t>::max() || parameters > kConstantBankBytes)
         throw Error(std::to_string(launches.size()) + " launches, with " + std::to_string(parameters) +

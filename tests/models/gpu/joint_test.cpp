@@ -248,6 +248,10 @@ TEST_CASE("what cannot run together is refused", "[models_gpu]") {
     RunOptions options;
     options.sample = true;
     CHECK_THROWS_WITH(together.run(options), Catch::Contains("cannot be sampled"));
+    TestLaunch windowed = bench.launch(spin(10), 1, 32, {0});
+    windowed.context.access_policy_window.bytes = 4096;
+    PtxSource one(windowed.context), other(windowed.context);
+    CHECK_THROWS_WITH(bench.gpu.run_together({{&one, {}}, {&other, {}}}), Catch::Contains("access policy window"));
     Together waiting(bench);
     waiting.add(spin(10), 1, 32, after({0}));
     CHECK_THROWS_WITH(waiting.run(), Catch::Contains("waits for a later one"));
